@@ -2,7 +2,7 @@
 
 Start with `build`, which computes the `content` of a machine from the events of a run. `columns`
 selects and names rows and columns, `parts` describes keys and writes, and `wording` writes the
-sentences. `pair` builds two runs on a common clock, and compares them. `states` computes the role
+sentences. `pair` builds two runs on a common clock; `effect` compares their results. `states` computes the role
 and the number of each cell over time, `arrange` the positions of cells, and `tracks` the paths of
 values. `still` draws a moment or a film, with the shapes of `frames`, and writes its text twin.
 `places` stores which instruction of a run computed each number. `eager` builds the machine of an

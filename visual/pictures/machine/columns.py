@@ -15,7 +15,6 @@ from lab.equations.factors import ONE
 from lab.equations.quantities import Quantities
 from lab.notation import render
 from lab.records import cached_property
-from lab.reports.breaking.rules import Mistake
 from lab.traces.trace import ScanTrace, SequenceTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
 from visual.pictures.machine.content import LISTED, Ink, Phrase, TapeRow
@@ -202,13 +201,6 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
         yield ", " if entry else "["
         yield replace(wording, entry=entry).number(value)
     yield "]"
-
-
-def rule_lines(rule: Mistake) -> tuple[Phrase, ...]:
-    """Return the assignments of the correct and the faulty rule, and the meaning of symbols."""
-    signs = (("✓ correct rule for ", Ink.PLAIN), (f"✗ {rule.name}: ", Ink.WRONG), ("", Ink.NAME))
-    lines = zip(signs, rule.lines or ("", rule.change, ""), strict=True)
-    return tuple(Phrase(sign + line, ink) for (sign, ink), line in lines if line)
 
 
 def filling_sentence(wording: Wording, event: Event, batch: Sequence[Write]) -> tuple[Phrase, ...]:

@@ -6,7 +6,7 @@ same numbers in the correct and the faulty run appears once. If the numbers diff
 faulty run is below the correct row, and both versions of a sum play together.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import TypeVar
@@ -15,12 +15,11 @@ import numpy as np
 
 from lab.equations.events.events import events
 from lab.notation import integers, number_text
-from lab.reports.breaking.breakage import Breakage, precise
-from lab.reports.breaking.rules import EXAMPLES
+from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.columns import numbers, with_gaps
 from visual.pictures.machine.build import Index, Run
-from visual.pictures.machine.columns import Address, Columns, results, rule_lines
+from visual.pictures.machine.columns import Address, Columns, Row, results
 from visual.pictures.machine.content import (
     Equation,
     Ink,
@@ -29,9 +28,9 @@ from visual.pictures.machine.content import (
     Number,
     Part,
     PartGroup,
-    RuleEffect,
     SlotCell,
 )
+from visual.pictures.machine.effect import effect_of, effect_title
 from visual.pictures.machine.wording import Wording
 
 CLOSE = 1e-9  # the maximum relative difference between numbers that count as equal
@@ -70,23 +69,18 @@ def _run_texts(trace: Trace) -> list[str]:
 
 def pair_of(breakage: Breakage) -> MachineContent:
     """Return a machine with the correct run and with the differing rows of the faulty run."""
-    runs, rule = (_run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])), breakage.rule
+    runs = _run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])
     machine = _in_lockstep(*runs, is_faulty=True)
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     played = tuple(_ranked(machine.events, wrong))
-    table, numbered = tuple(_table(breakage)), [*enumerate(played, start=1)]
-    red = (moment for moment, event in numbered if any(map(_is_red, event.groups)))
+    numbered = [*enumerate(played, start=1)]
+    red = (moment for moment, event in numbered if any(map(_has_wrong, event.groups)))
     first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
-    mistake = RuleEffect(
-        rule.name,
-        rule_lines(rule),
-        first_wrong=min((*wrong.values(), *red), default=None),
-        first_read=next(first_read, None),
-        table=table,
-        parts=breakage.parts,
-        example=EXAMPLES.get(rule.name) if breakage.visible is None else None,
+    mistake = effect_of(
+        breakage, min((*wrong.values(), *red), default=None), next(first_read, None)
     )
-    title, values = _title(breakage, table), tuple(results(runs[0].wording))
+    values = tuple(results(runs[0].wording))
+    title = effect_title(breakage, mistake.table)
     return replace(machine, title=title, events=played, results=values, mistake=mistake)
 
 
@@ -101,19 +95,19 @@ def _ranked(played: Iterable[MachineEvent], wrong: Mapping[int, int]) -> Iterato
             second = [part.target for part in group.parts if part.is_second]
             writes_wrong = any(wrong.get(cell, moment + 1) <= moment for cell in second)
             reads = (wrong.get(n, moment) < moment for part in group.parts for n in part.reads)
-            rank = writes_wrong or _is_red(group), bool(second)
+            rank = writes_wrong or _has_wrong(group), bool(second)
             ranked.append((rank, replace(group, reads_wrong=any(reads))))
         ranked.sort(key=lambda pair: pair[0])
         yield replace(event, groups=tuple(group for _, group in ranked))
 
 
-def _is_red(group: PartGroup) -> bool:
+def _has_wrong(group: PartGroup) -> bool:
     """Return whether a sentence of a group contains a wrong number."""
     lines = (line for part in group.parts for line in (part, *part.by_entry))
     return any(piece.ink is Ink.WRONG for line in lines for piece in line.sentence)
 
 
-def _with_red(line: E, correct: Equation | None, value: np.ndarray | None) -> E:
+def _mark_wrong(line: E, correct: Equation | None, value: np.ndarray | None) -> E:
     """Return an equation of the faulty run, in which the numbers that differ are red.
 
     If the equations have different counts of numbers, only the written `value` is compared.
@@ -126,40 +120,6 @@ def _with_red(line: E, correct: Equation | None, value: np.ndarray | None) -> E:
     return replace(line, sentence=tuple(sentence))
 
 
-def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
-    """Return the title, which compares the first wrong derivative with its correct value."""
-    if breakage.visible is None:
-        return f"The faulty rule changes no derivative of this loop up to order {len(table)}"
-    name, correct, faulty, _, ratio = table[breakage.visible - 1]
-    if breakage.rows[breakage.visible - 1].broken is None:
-        return f"With the faulty rule, {name} cannot be computed"
-    if ratio and "[" not in name:
-        return f"With the faulty rule, {name} is {ratio} times its value"
-    return f"With the faulty rule, {name} is {faulty}, not {correct}"
-
-
-def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of `RuleEffect.table`. `_entry` selects the shown entry of arrays."""
-    entry = _entry(breakage)
-    index = f"[{', '.join(map(str, entry))}]" if entry else ""
-    for row in breakage.rows:
-        values = row.true, row.broken, row.differences.value if row.differences else None
-        true, faulty, _ = shown = [None if each is None else each[entry] for each in values]
-        ratio = ""
-        if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
-            ratio = f"{float(faulty / true):.4g}"
-        yield f"{row.name}{index}", *map(precise, shown), ratio
-
-
-def _entry(breakage: Breakage) -> tuple[int, ...]:
-    """Return the index of the entry with the largest error, or of the first if none is known."""
-    row = breakage.rows[-1 if breakage.visible is None else breakage.visible - 1]
-    if row.broken is None or row.broken.shape != row.true.shape or not row.true.size:
-        return (0,) * row.true.ndim
-    error = np.nan_to_num(np.abs(row.broken - row.true), nan=np.inf)
-    return tuple(int(n) for n in np.unravel_index(np.argmax(error), error.shape))
-
-
 def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineContent:
     """Return the machine of two runs, without a title and without results.
 
@@ -167,25 +127,18 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
     of both runs. If the second run `is_faulty`, only its rows with a different number are shown,
     each below the row of the first run with the same Scan and name.
     """
-    runs, below = (first, second), 0 if is_faulty else len(first.columns.trace.scans)
-    signs = first.wording.sign, second.wording.sign
+    runs, signs = (first, second), (first.wording.sign, second.wording.sign)
     clock = sorted({*first.ticks, *second.ticks})
     times = tuple(with_gaps(time for run in runs for time in numbers(run.columns.shown)))
     cells = [*first.cells(clock, times)]
     others = [*_with_twins(runs, cells, second.cells(clock, times), is_faulty)]
-    differing = {c.row for twin, c in others if twin is None or c.wrong_from is not None}
-    mark, labels = (f"{signs[1]} ", ("", "")) if is_faulty else ("", signs)
-    names = {(row.scan, row.name): n for n, row in enumerate(first.columns.rows)}
-    # By the number of the run and of the row: the row, and a sort key (its Scan and the row above).
-    rows = {(0, n): row for n, row in enumerate(first.columns.rows)}
-    above = {place: (row.scan, place[1]) for place, row in rows.items()}
-    for n, row in enumerate(second.columns.rows):
-        if n in differing or not is_faulty:
-            scan, name = row.scan + below, mark + row.name
-            rows[1, n] = replace(row, scan=scan, name=name, is_second=True)
-            above[1, n] = scan, names.get((scan, row.name), len(first.columns.rows))
-    places = sorted(rows, key=lambda place: (above[place], place))
-    cells = [replace(cell, row=places.index((0, cell.row))) for cell in cells]
+    # A faulty run has the Scans of the first run. Otherwise, its Scans follow those of the first.
+    before = 0 if is_faulty else len(first.columns.trace.scans)
+    labels, mark = (("", ""), f"{signs[1]} ") if is_faulty else (signs, "")
+    shown = {c.row for twin, c in others if twin is None or c.wrong_from is not None or before}
+    rows = _rows_of(first, second, shown, before, mark)
+    row_numbers = {key: n for n, key in enumerate(rows)}
+    cells = [replace(cell, row=row_numbers[0, cell.row]) for cell in cells]
     index: Index = {place: n for n, place in enumerate(first.columns.places)}
     other_index: dict[Address | None, int] = {}
     twins: dict[int, int | None] = {}  # the twin of each cell of the second run
@@ -193,7 +146,7 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
         number = twin
         if (1, cell.row) in rows:
             number = len(cells)
-            cells.append(replace(cell, row=places.index((1, cell.row))))
+            cells.append(replace(cell, row=row_numbers[1, cell.row]))
         assert number is not None  # a cell of a hidden row has a twin
         other_index[place], twins[number] = number, twin
     events = []
@@ -201,18 +154,39 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
         event, other = first.event(tick, index), second.event(tick, other_index)
         value_of = (lambda n, m=moment: cells[n].at(m).array) if is_faulty else None
         groups = tuple(_pairs(event.groups, other.groups, twins, signs, value_of))
-        scan = event.scan if event.groups else other.scan + below
+        scan = event.scan if event.groups else other.scan + before
         events.append(replace(event if tick in first.ticks else other, scan=scan, groups=groups))
-    scans = [[*run.scans(clock, label)] for run, label in zip(runs, labels, strict=True)]
+    scans, others_scans = ([*r.scans(clock, label)] for r, label in zip(runs, labels, strict=True))
     return MachineContent(
         title="",
         runs=signs,
-        rows=tuple(rows[place] for place in places),
+        rows=tuple(rows.values()),
         cells=tuple(cells),
-        scans=(*scans[0], *scans[1][len(scans[0]) - below :]),
+        scans=(*scans, *(() if is_faulty else others_scans)),
         events=tuple(events),
         times=times,
     )
+
+
+def _rows_of(
+    first: Run, second: Run, shown: Container[int], before: int, mark: str
+) -> dict[tuple[int, int], Row]:
+    """Return all rows of the first run and the `shown` rows of the second run, from top to bottom.
+
+    The keys are the number of the run, 0 or 1, and the number of the row in this run. The Scans of
+    the second run follow `before` Scans. `mark` precedes the names of its rows. Each of these rows
+    is below the row of the same Scan and name, or below all rows of its Scan.
+    """
+    own = first.columns.rows
+    numbers = {(row.scan, row.name): n for n, row in enumerate(own)}
+    ranked = {(row.scan, n, 0, n): row for n, row in enumerate(own)}
+    for n, row in enumerate(second.columns.rows):
+        if n in shown:
+            scan = row.scan + before
+            above = numbers.get((scan, row.name), len(own))
+            row = replace(row, scan=scan, name=mark + row.name, is_second=True)
+            ranked[scan, above, 1, n] = row
+    return {key[2:]: ranked[key] for key in sorted(ranked)}
 
 
 def _with_twins(
@@ -275,8 +249,8 @@ def _pairs(
                 if value_of is not None and twin is not None:
                     value, lines = value_of(twin), correct.by_entry if correct else repeat(None)
                     entries = repeat(None) if value is None else np.ravel(value)
-                    by_entry = tuple(map(_with_red, part.by_entry, lines, entries))
-                    part = replace(_with_red(part, correct, value), by_entry=by_entry)
+                    by_entry = tuple(map(_mark_wrong, part.by_entry, lines, entries))
+                    part = replace(_mark_wrong(part, correct, value), by_entry=by_entry)
                 paired.append(replace(part, is_second=True))
         return tuple(paired)
 

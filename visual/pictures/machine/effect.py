@@ -1,0 +1,63 @@
+"""The effect of a faulty rule: its assignments, and a table of the derivatives it changes."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from lab.reports.breaking.breakage import Breakage, precise
+from lab.reports.breaking.rules import EXAMPLES, Mistake
+from visual.pictures.machine.content import Ink, Phrase, RuleEffect
+
+
+def effect_of(breakage: Breakage, first_wrong: int | None, first_read: int | None) -> RuleEffect:
+    """Return the effect of a rule, with the first moments of a wrong number and of its reader."""
+    return RuleEffect(
+        breakage.rule.name,
+        _rule_lines(breakage.rule),
+        first_wrong,
+        first_read,
+        table=tuple(_table(breakage)),
+        parts=breakage.parts,
+        example=EXAMPLES.get(breakage.rule.name) if breakage.visible is None else None,
+    )
+
+
+def effect_title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
+    """Return the title, which compares the first wrong derivative with its correct value."""
+    if breakage.visible is None:
+        return f"The faulty rule changes no derivative of this loop up to order {len(table)}"
+    name, correct, faulty, _, ratio = table[breakage.visible - 1]
+    if breakage.rows[breakage.visible - 1].broken is None:
+        return f"With the faulty rule, {name} cannot be computed"
+    if ratio and "[" not in name:
+        return f"With the faulty rule, {name} is {ratio} times its value"
+    return f"With the faulty rule, {name} is {faulty}, not {correct}"
+
+
+def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of `RuleEffect.table`. `_entry` selects the shown entry of arrays."""
+    entry = _entry(breakage)
+    index = f"[{', '.join(map(str, entry))}]" if entry else ""
+    for row in breakage.rows:
+        values = row.true, row.broken, row.differences.value if row.differences else None
+        true, faulty, _ = shown = [None if each is None else each[entry] for each in values]
+        ratio = ""
+        if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
+            ratio = f"{float(faulty / true):.4g}"
+        yield f"{row.name}{index}", *map(precise, shown), ratio
+
+
+def _entry(breakage: Breakage) -> tuple[int, ...]:
+    """Return the index of the entry with the largest error, or of the first if none is known."""
+    row = breakage.rows[-1 if breakage.visible is None else breakage.visible - 1]
+    if row.broken is None or row.broken.shape != row.true.shape or not row.true.size:
+        return (0,) * row.true.ndim
+    error = np.nan_to_num(np.abs(row.broken - row.true), nan=np.inf)
+    return tuple(int(n) for n in np.unravel_index(np.argmax(error), error.shape))
+
+
+def _rule_lines(rule: Mistake) -> tuple[Phrase, ...]:
+    """Return the assignments of the correct and the faulty rule, and the meaning of symbols."""
+    signs = (("✓ correct rule for ", Ink.PLAIN), (f"✗ {rule.name}: ", Ink.WRONG), ("", Ink.NAME))
+    lines = zip(signs, rule.lines or ("", rule.change, ""), strict=True)
+    return tuple(Phrase(sign + line, ink) for (sign, ink), line in lines if line)
