@@ -6,7 +6,7 @@ Start with `ChoiceGrid`. `CHOICES` declares the orders, costs, and rules.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, product
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from lab.errors import argument_error, check_choice, check_sequence, check_type, listing
 from lab.loops import gallery
@@ -24,15 +24,23 @@ USUAL_TAPS: Mapping[Takes, tuple[tuple[int, ...], ...]] = {
     2: ((-2, -1), (-3, -1), (-3, -2)),
 }
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
-# By default, the first loop has these orders and rules; the other loops have fewer machines.
-FULL = {"orders": (1, 2, 3), "rules": ("correct", "accumulate-overwritten")}
+CORRECT = "correct"  # the name of the correct rule
+ORDERS, RULES = (1, 2), (CORRECT,)  # by default; the first loop has more
+FULL = {"orders": (*ORDERS, 3), "rules": (*RULES, "accumulate-overwritten")}
 OMITTED = f"This page has order 3 and the faulty rule only for {LOOPS[0]}."
 TITLE = "Loops, their derivatives, and their tapes"
-CORRECT = "correct"  # the name of the correct rule
-FIELDS = ("loop", "taps", "order", "cost", "rule")  # in a link and, in this order, in `Combination`
 Pattern = Mapping[str, tuple[int, ...]]  # the taps of states and sequences, by name
-Combination = tuple[Loop, Pattern, int, str, str]  # a loop, its taps, an order, a cost, and a rule
 Checked = TypeVar("Checked")
+
+
+class Combination(NamedTuple):
+    """The choices of a machine of a page, in the order of a link."""
+
+    loop: Loop
+    taps: Pattern
+    order: int
+    cost: str
+    rule: str
 
 
 def pattern_text(pattern: Pattern) -> str:
@@ -112,10 +120,10 @@ def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> C
 
 A_RULE = replace(RULE, default=CORRECT, known=(CORRECT, *BROKEN))
 CHOICES = (
-    _several("orders", "orders of the derivative", ORDER, (1, 2)),
+    _several("orders", "orders of the derivative", ORDER, ORDERS),
     # A page accepts no weights per step. With "sum", more steps add to a nonzero seed.
     _several("costs", "sum and last", replace(COST, checker=None), ("sum", "last")),
-    _several("rules", f"correct, {RULE.help}", A_RULE, (CORRECT,)),
+    _several("rules", f"correct, {RULE.help}", A_RULE, RULES),
 )
 
 
@@ -148,10 +156,10 @@ class ChoiceGrid:
         for loop in self.loops:
             orders, rules = self.orders, self.rules
             if self.is_usual and loop.name != LOOPS[0]:
-                orders, rules = orders[:2], rules[:1]
+                orders, rules = ORDERS, RULES
             for values in product(self.taps[loop.name], orders, self.costs, rules):
-                links = map(_link, FIELDS, (loop.name, *values))
-                result["&".join(filter(None, links))] = (loop, *values)
+                links = map(_link, Combination._fields, (loop.name, *values))
+                result["&".join(filter(None, links))] = Combination(loop, *values)
         return result
 
     @property
@@ -163,8 +171,8 @@ class ChoiceGrid:
             label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
             taps = _options("taps", patterns, pattern_text)
             option |= {"about": loop.reason, "taps": taps, "taps_label": label}
-        lists = zip(FIELDS[2:], (self.orders, self.costs, self.rules), strict=True)
-        return {"loop": loops, **{name: _options(name, values) for name, values in lists}}
+        lists = {"order": self.orders, "cost": self.costs, "rule": self.rules}
+        return {"loop": loops, **{name: _options(name, values) for name, values in lists.items()}}
 
 
 def _options(
