@@ -3,8 +3,9 @@
 A record of `visual.pictures.machine.content` becomes an object with its `PROPERTIES` and fields,
 except `INTERNAL` fields. A cell also contains the fields of `_cell`, an event its `near_scans`, and
 a group its `start` and `end`. `layouts` are arrangements for wide pages and for phones, for each
-view. A layout has a box for each cell, and `parts`, which contain a `PartLayout` for each part of
-the events. `widths` are the widths of letters of moving numbers, as multiples of the font size.
+view. A layout has a box for each cell, and `parts`: for each event and each of its groups, a
+`PartLayout` for each part. `widths` are the widths of letters of moving numbers, as multiples of
+the font size. At the fractions `moved` and `added` of a sum, its values arrive, and the sum ends.
 """
 
 from collections.abc import Mapping
@@ -19,11 +20,11 @@ from lab.errors import listing
 from lab.notation import integers, ranges_text
 from lab.traces.trace import Trace
 from visual.pictures.machine import content
-from visual.pictures.machine.arrange import CHIP, DENSE, Arrangement, arrange
+from visual.pictures.machine.arrange import CHIP, DENSE, NARROW, Arrangement, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.frames import shares
 from visual.pictures.machine.places import NumberStyle, Numeral
-from visual.pictures.machine.states import near_scans, spans
+from visual.pictures.machine.states import ADDED, MOVED, near_scans, spans
 from visual.pictures.machine.tracks import part_layouts
 from visual.player.state import as_text
 from visual.scene.fonts import text_width
@@ -47,18 +48,20 @@ def as_data(
     """Return a machine, its layouts, and the machines inside the shown steps of `trace` as data.
 
     Groups start and end at fractions of the duration of their event. `first` is the moment to show
-    first: the first wrong number, else the first filled tape, or 0. `views` contains
-    True for contributor layouts, and False for usual layouts.
+    first: the first wrong number, else the first filled tape, or 0. `views` contains True for
+    layouts that show buffers, and False for usual layouts.
     """
-    layouts = [arrange(machine, width, view) for view in views for width in (WIDE, PHONE)]
+    sheets = [(width, view) for view in views for width in (WIDE, PHONE)]
+    layouts = [arrange(machine, *sheet) for sheet in sheets]
     letters = {x for p in machine.parts() for t in p.terms for x in LETTERS + t.label + t.value}
     mistake, gradients = machine.mistake, (s.events for s in machine.scans if s.order and s.events)
     first = None if mistake is None else mistake.first_wrong
     first = next((events.start + 1 for events in gradients), 0) if first is None else first
-    data = {"first": first, **_plain(machine, without=("rows", "cells", "runs"))}
+    data: dict[str, Any] = {"first": first, "moved": MOVED, "added": ADDED}
+    data |= _plain(machine, without=("rows", "cells", "runs"))
     data["widths"] = [(x, round(text_width(x, 1, bold=True), 4)) for x in sorted(letters)]
     data["cells"] = [_cell(machine, cell) for cell in layouts[0].boxes]
-    data["layouts"] = [*map(_layout, layouts)]
+    data["layouts"] = [_layout(each, *sheet) for each, sheet in zip(layouts, sheets, strict=True)]
     for number, (plain, event) in enumerate(zip(data["events"], machine.events, strict=True), 1):
         plain["near"] = sorted(near_scans(machine, number))
         for group, (_, start, end) in zip(plain["groups"], spans(event), strict=True):
@@ -121,14 +124,16 @@ def _offer(example: Mapping[str, Any]) -> str:
     return ", ".join(words + [formats[n].format(example[n]) for n in formats if n in example])
 
 
-def _layout(layout: Arrangement) -> dict[str, Any]:
-    """Return an arrangement with the layouts of all parts."""
-    groups = (group for event in layout.machine.events for group in event.groups)
+def _layout(layout: Arrangement, width: float, shows_buffers: bool) -> dict[str, Any]:
+    """Return an arrangement for a sheet of a width, with the layouts of all parts."""
+    events = ([part_layouts(layout, g) for g in each.groups] for each in layout.machine.events)
     return {
         **_plain(layout, 2, without=("machine", "boxes", "pitch", "density", "is_cramped")),
         "boxes": [{name: _plain(getattr(box, name), 2) for name in BOX} for box in layout.boxes],
-        "parts": [_plain(part, 2) for group in groups for part in part_layouts(layout, group)],
+        "parts": [_plain(groups, 2) for groups in events],
         "pill": (layout.density.factor, CHIP),
+        "is_narrow": width < NARROW,
+        "shows_buffers": shows_buffers,
         "is_dense": layout.density == DENSE,
         "is_named": layout.is_named,
     }

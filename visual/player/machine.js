@@ -1,7 +1,6 @@
 // The player of a machine: it changes the moment p (see picture.js), and updates the picture, the words,
 // and the bar.
 
-const NARROW = 600; // pixels
 const PICKED = "[data-cell], [data-term]"; // a cell or a factor
 const MARKUP = `
   <h2 class="title"></h2>
@@ -30,15 +29,14 @@ const MARKUP = `
 // Return a record with further fields. The record is the prototype, because a page defines properties in it.
 const extend = (record, fields) => Object.assign(Object.create(record), fields);
 
-/** Return a machine with the positions of a layout. @param {any} whole @param {number} index */
-function placed(whole, index) {
-  const layout = whole.layouts[index], layouts = layout.parts.values();
-  const terms = (node, tracks) => node.terms.map((term, n) => extend(term, tracks[n]));
-  const part = (node, { tracks, ...shapes } = layouts.next().value) => extend(node, { ...shapes, terms: terms(node, tracks) });
-  const group = (node) => extend(node, { parts: node.parts.map((each) => part(each)) });
-  const events = whole.events.map((event) => extend(event, { groups: event.groups.map(group) }));
-  const cells = whole.cells.map((cell, n) => extend(cell, layout.boxes[n]));
-  return extend(whole, { ...layout, cells, events });
+/** Return a machine with the positions of a layout. @param {any} whole @param {any} layout */
+function placed(whole, layout) {
+  const zip = (nodes, places, fields) => nodes.map((node, n) => extend(node, fields(places[n], node)));
+  const part = ({ tracks, ...shapes }, { terms }) => ({ ...shapes, terms: zip(terms, tracks, (track) => track) });
+  const group = (places, { parts }) => ({ parts: zip(parts, places, part) });
+  const event = (places, { groups }) => ({ groups: zip(groups, places, group) });
+  const cells = zip(whole.cells, layout.boxes, (box) => box);
+  return extend(whole, { ...layout, cells, events: zip(whole.events, layout.parts, event) });
 }
 
 /** One machine in its element. `data` is the result of `visual.player.data.as_data`. */
@@ -72,7 +70,7 @@ class Machine {
   /** Show another machine at a moment, at most at the final moment. @param {any} data @param {number=} moment */
   open(data, moment = 0) {
     this.pause();
-    Object.assign(this, { whole: data, placed: [], picked: null, p: 0 });
+    Object.assign(this, { whole: data, placed: new Map(), picked: null, p: 0 });
     this.draw(this.fittingData());
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
@@ -84,17 +82,19 @@ class Machine {
     this.go(Math.min(moment, data.moments));
   }
 
-  /** The machine in the layout for the present width and view. */
+  /** The machine in the layout for the present width and, if possible, for the present view. */
   fittingData() {
-    const { layouts } = this.whole, room = this.stage.clientWidth, isNarrow = room && room < layouts[0].width;
-    const index = Number(isNarrow) + (layouts.length > 2 && this.buffers.checked ? 2 : 0);
-    return this.placed[index] ??= placed(this.whole, index);
+    const { layouts } = this.whole, room = this.stage.clientWidth || Infinity;
+    const ofView = layouts.filter(({ shows_buffers }) => shows_buffers === this.buffers.checked);
+    const layout = [...ofView, ...layouts].find(({ is_narrow, width }) => is_narrow || width <= room);
+    if (!this.placed.has(layout)) this.placed.set(layout, placed(this.whole, layout));
+    return this.placed.get(layout);
   }
 
   /** Draw an arrangement of the machine; the controls do not change. @param {any} data */
   draw(data) {
     this.data = data;
-    this.root.classList.toggle("narrow", data.width < NARROW);
+    this.root.classList.toggle("narrow", data.is_narrow);
     this.stage.replaceChildren();
     this.picture = new Picture(data, this.stage, this.picture?.entry ?? null);
   }

@@ -68,8 +68,6 @@ function holds(left, value) {
 // A machine whose numbers are computed from given values. In the data, a number is {n, s}: the place
 // of its instruction, and its style. Each number becomes a property that reads the current results.
 
-const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // numbers of digits to try on the right side until the equation is true
-
 const STYLES = {
   plain: numberText,
   factor: (value, digits) => numberText(value, digits).replace(/^-.*/, "($&)"),
@@ -85,7 +83,7 @@ const readNumbers = (text) => (text.match(NUMBER) ?? []).map(Number);
 const define = (node, key, get) => Object.defineProperty(node, key, { get, enumerable: true, configurable: true });
 
 class Live {
-  /** @param {{lines: any[], base: Object<string, string>}} run @param {any} data of a machine */
+  /** @param {{lines: any[], digits: number[], base: Object<string, string>}} run @param {any} data of a machine */
   constructor(run, data) {
     this.run = run;
     this.base = Object.fromEntries(Object.entries(run.base ?? {}).map(([name, text]) => [name, readNumbers(text)]));
@@ -116,7 +114,7 @@ class Live {
 
   /** Define the sign of a sentence, = or ≈, and the equation with enough digits to be true. @param {any} part */
   equation(part) {
-    const { sentence, check } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
+    const { sentence, check } = part, tried = this.run.digits, at = sentence.findIndex(({ ink }) => ink === "sign");
     const [left, , ...right] = sentence.slice(at - 1).map(({ text }) => text);
     const operands = right.filter((text) => "n" in Object(text));
     const rightSide = (digits) => {
@@ -125,9 +123,9 @@ class Live {
       return compute(check, { "": Object.fromEntries(used) }).at(-1);
     };
     const isTrue = (digits) => holds(this.numbers[left.n], rightSide(digits));
-    define(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
+    define(sentence[at], "text", () => (isTrue(tried[0]) ? " = " : " ≈ "));
     define(part, "exact", () => {
-      const digits = DIGITS.find(isTrue), texts = right.map((text) => this.write(text, digits ?? DIGITS.at(-1)));
+      const digits = tried.find(isTrue), texts = right.map((text) => this.write(text, digits ?? tried.at(-1)));
       const numbers = sentence.slice(at + 1).map(({ ink }, n) => ({ text: texts[n], ink }));
       return [...sentence.slice(0, at), { text: digits ? " = " : " ≈ ", ink: "sign" }, ...numbers];
     });

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lab.equations.numbers import DIGITS
 from lab.errors import ArgumentError, LabError
 from lab.gradients.derivative import ManyScansWarning
 from lab.progress import progress_bar
@@ -162,6 +163,7 @@ def _run(combination: Combination) -> dict[str, Any]:
     return {
         "why": "Drag a given value in the picture, or its slider." if values else "",
         "lines": program.instructions.lines,
+        "digits": DIGITS,
         "base": base,
         "sliders": list(sliders(values, values, loop.variables)),
         "machine": machine,

@@ -10,7 +10,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
-const READ = 0.2, MOVE = 0.45, ADD = 0.85; // fractions of a sum: the ends of three phases, followed by a rest
+const READ = 0.2; // the fraction of a sum after which its values move; `visual.player.data` sends later fractions
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** Append a new element of an SVG. @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
@@ -220,7 +220,8 @@ class Picture {
   /** Draw an addition in its cell: the summands, and if it fits, the equation with the sum. @param {Part} part */
   additions({ old, terms, summands, total }) {
     const equation = [old, ...terms.map(({ product }) => parenthesize(product))].join(" + "); // a reader can change the numbers
-    return [[summands, MOVE, ADD], [total, ADD, Infinity]].filter(([shapes]) => shapes.length).map(([[box, ...texts], from, to]) => {
+    const { moved, added } = this.data;
+    return [[summands, moved, added], [total, added, Infinity]].filter(([shapes]) => shapes.length).map(([[box, ...texts], from, to]) => {
       const group = shape("g", { class: "adder" }, this.over);
       shape("rect", { ...box, rx: 5 }, group);
       for (const text of texts)
@@ -231,7 +232,7 @@ class Picture {
 
   /** Show a part at the fraction `share` of its duration. @param {any} drawn @param {number} share */
   movePart({ moves, adders }, share) {
-    const go = ease(phase(share, READ, MOVE)), isMoving = share > 0.02 && share < MOVE;
+    const { moved } = this.data, go = ease(phase(share, READ, moved)), isMoving = share > 0.02 && share < moved;
     for (const { move, drops, factor, value, product } of moves) {
       for (const drop of drops) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
       const isPast = hasFactor(move) && go >= move.turn, isProduct = isPast || !move.value;

@@ -214,7 +214,7 @@ class Bench {
       const { p, data: old, whole, options } = this.player, text = ({ layouts, inside, ...rest }) => JSON.stringify(rest);
       const isView = contributor !== options.contributor && text(whole) === text(data); // only the view of contributors differs
       options.contributor = contributor;
-      if (isView) return Object.assign(this.player, { whole: data, placed: [] }).refresh();
+      if (isView) return Object.assign(this.player, { whole: data, placed: new Map() }).refresh();
       this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
       if (this.root.contains(document.activeElement)) requestAnimationFrame(() => this.player?.foot.scrollIntoView({ block: "nearest" }));
       return;
