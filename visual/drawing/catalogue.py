@@ -32,7 +32,7 @@ from visual.options import (
 )
 from visual.pictures.genealogy import genealogy
 from visual.pictures.machine.pair import pair_of
-from visual.pictures.machine.still import moment_of_step
+from visual.pictures.machine.still import scene_of_step
 from visual.pictures.phases.phases import phases
 from visual.pictures.plots.influence import influence
 from visual.pictures.plots.memory import memory
@@ -118,10 +118,10 @@ def _machine(
         breakage = Truth(study.derivative, study.given).broken_by(rule)
         trace, pair = breakage.true, pair_of(breakage)
     if scan is None and step is None:
-        return moment_of_step(trace, sheet=sheet, pair=pair)
+        return scene_of_step(trace, sheet=sheet, pair=pair)
     shown = trace.scans[number := selected_scan(trace, scan)]
     chosen = check_step(shown, shown.steps - 1 if step is None else step)
-    return moment_of_step(trace, number, chosen, sheet, pair)
+    return scene_of_step(trace, number, chosen, sheet, pair)
 
 
 _KINDS = (

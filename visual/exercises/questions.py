@@ -19,7 +19,7 @@ from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table
-from visual.pictures.machine.still import moment_of_step
+from visual.pictures.machine.still import scene_of_step
 from visual.pictures.tap_rules import conversions, role_of
 from visual.pictures.tapes.headings import kind_text
 from visual.pictures.taps import taps as taps_picture
@@ -89,7 +89,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
             if position not in right
         },
         shown=_tape_before(named, step, recorded, rows),
-        revealed=moment_of_step(named.trace, named.number, step),
+        revealed=scene_of_step(named.trace, named.number, step),
     )
 
 

@@ -104,7 +104,7 @@ class Run:
         A step that writes to no slot with a cell is hidden, unless the next event is shown or the
         step is the last event.
         """
-        run, columns = self.wording.run, self.columns
+        run, columns = self.wording.trace_events, self.columns
         tapes = (place for place, (row, _) in columns.places.items() if not columns.rows[row].taps)
         touched = sorted({n for place in tapes for n in run.moments(run.slot(*place))})
         shown = [n for n in touched if run[n - 1].step is None or self.writes(run[n - 1])]
@@ -150,7 +150,7 @@ class Run:
 
     def _slot(self, place: Address, numbers: Numbers) -> SlotCell:
         """Return the cell of a slot."""
-        slot, scan = self.wording.run.slot(*place), self.columns.trace.scans[place[0]]
+        slot, scan = self.wording.trace_events.slot(*place), self.columns.trace.scans[place[0]]
         tape, keys = scan.tape(slot.argument), keys_of(self.wording, self._states(slot, numbers))
         seed = tape.initial[slot.row : slot.row + 1] if tape and tape.tape.reads else ()
         has_seed = scan.parent is not None and bool(np.any(seed))
@@ -158,7 +158,7 @@ class Run:
 
     def _states(self, slot: Slot, numbers: Numbers) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change."""
-        run, past, value = self.wording.run, 0, None
+        run, past, value = self.wording.trace_events, 0, None
         changes = sorted({0, *(number + d for number in run.moments(slot) for d in (0, 1))})
         for moment, number in enumerate(numbers):
             if number is None:
@@ -172,10 +172,10 @@ class Run:
         """Return the cell of a value of a sequence, which is empty until Scans have computed it."""
         scan, _, index = place
         tap = next(tap for tap in taps if index in tap.axis.rows)
-        reads = self.wording.run.step(scan, tap.axis.rows[index]).reads
+        reads = self.wording.trace_events.step(scan, tap.axis.rows[index]).reads
         read = next(read for read in reads if read.argument == tap.argument)
         is_computed = any(f.into == tap.argument for f in self.columns.trace.scans[scan].feeds)
-        first = self.wording.run.timeline.starts[scan] if is_computed else 0
+        first = self.wording.trace_events.timeline.starts[scan] if is_computed else 0
         start = next(n for n, number in enumerate(numbers) if (number or 0) >= first)
         roles = ("read" if number in self._readers[place] else "input" for number in numbers)
         states = [(n, role, read.value) for n, role in enumerate(roles) if n >= start]

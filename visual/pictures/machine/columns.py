@@ -165,7 +165,7 @@ def title_of(wording: Wording, writes: Iterable[Write]) -> str:
     ``2·x``. If the factors differ, or if the shared factor is too long for a title, the title
     contains "the local derivative".
     """
-    trace = wording.run.trace
+    trace = wording.trace_events.trace
     order = max(scan.order for scan in trace.scans)
     if not order:
         return f"{trace.scans[0].name}: each step computes new values from earlier values"
@@ -184,7 +184,7 @@ def title_of(wording: Wording, writes: Iterable[Write]) -> str:
 
 def results(wording: Wording) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name of each named output with the pieces of the text of its value."""
-    trace = wording.run.trace
+    trace = wording.trace_events.trace
     for name, value in zip(trace.names, trace.outputs, strict=False):
         if name:
             yield name, tuple(_pieces(wording, value, MOST_LISTED))

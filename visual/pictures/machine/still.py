@@ -40,17 +40,17 @@ SENTENCE, LINE_HEIGHT = 15, 20.0
 
 
 def still(
-    arrangement: Arrangement, number: int, trace: Trace | None = None, sheet: Sheet = SCREEN
+    arrangement: Arrangement, moment: int, trace: Trace | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
-    """Return the picture of a machine at the end of event `number`."""
-    moment = locate(arrangement.machine, number)
-    frame = frame_of(arrangement, moment)
-    shapes = [*chain.from_iterable(frame.values()), *_words(arrangement, moment)]
-    scene = _scene(arrangement, shapes, [moment], sheet)
+    """Return the picture of a machine at a whole moment."""
+    present = locate(arrangement.machine, moment)
+    frame = frame_of(arrangement, present)
+    shapes = [*chain.from_iterable(frame.values()), *_words(arrangement, present)]
+    scene = _scene(arrangement, shapes, [present], sheet)
     return replace(scene, trace=trace, film=partial(film, arrangement))
 
 
-def moment_of_step(
+def scene_of_step(
     trace: Trace,
     scan: int | None = None,
     step: int = 0,

@@ -25,7 +25,7 @@ from lab.traces.program import Instructions
 from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Number, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents
 
-FOUR = 4  # the digits of a number in a cell
+CELL_DIGITS = 4  # the digits of a number in a cell
 LONGEST = 48  # the maximum number of characters of a formula in a reason
 MOST_FACTORS, LONGEST_FACTORS = 3, 66  # the maximum numbers of factors and of their characters
 IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
@@ -59,7 +59,7 @@ class Wording:
     sign: str = ""
 
     @property
-    def run(self) -> Events:
+    def trace_events(self) -> Events:
         """The events of a trace. Raises AssertionError for an eager recording."""
         assert isinstance(self.events, Events)
         return self.events
@@ -67,7 +67,7 @@ class Wording:
     @cached_property
     def named(self) -> tuple[Quantities, ...]:
         """For each Scan, the names of its quantities."""
-        return tuple(Quantities.each(self.run.trace))
+        return tuple(Quantities.each(self.trace_events.trace))
 
     def heading(self, event: Event) -> str:
         """Return the name of an event: ``Scan 2, step 1``, or ``Scan 2: its tape is filled``."""
@@ -92,7 +92,7 @@ class Wording:
         if value is None:
             return ""
         if np.ndim(shown := self.shown(value)):
-            size = number_text(np.linalg.norm(np.abs(value)), FOUR - 1)
+            size = number_text(np.linalg.norm(np.abs(value)), CELL_DIGITS - 1)
             return self._numeral(f"‖{size}‖", value, NumberStyle.NORM)
         return self._numeral(number_text(shown), value, NumberStyle.PLAIN)
 
@@ -128,7 +128,7 @@ class Wording:
 
     def quantity(self, slot: Slot) -> str:
         """Return the quantity in a slot: ``dC/dx₂``, or the partial sum ``dC/dw so far``."""
-        tape = self.run.trace.scans[slot.scan].tape(slot.argument)
+        tape = self.trace_events.trace.scans[slot.scan].tape(slot.argument)
         is_partial = tape is not None and tape.is_total and slot.row + 1 < len(tape.final)
         return f"{slot.quantity} so far" if is_partial else slot.quantity
 
@@ -183,7 +183,7 @@ class Wording:
 
         digits = next((d for d in DIGITS if holds(new, right_value(d))), None)
         left, equal, close = self._left(write), Phrase(" = ", Ink.SIGN), Phrase(" ≈ ", Ink.SIGN)
-        sentence = *left, equal if digits == FOUR else close, *right_phrases(FOUR)
+        sentence = *left, equal if digits == CELL_DIGITS else close, *right_phrases(CELL_DIGITS)
         if isinstance(left[-1].text, Numeral):
             constants = {leaf: ("constant", as_printed(number)) for leaf, number in numbers.items()}
             texts = ((operand.leaf, self.number(operand.value)) for operand in operands)
@@ -260,7 +260,7 @@ class Wording:
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
         readers = [
             w
-            for w in self.run.step(parent.number, step).writes
+            for w in self.trace_events.step(parent.number, step).writes
             if w.slot.argument not in unused
             and any(r.variable == tape.gradient_of and r.index in (None, index) for r in w.reads)
         ]
