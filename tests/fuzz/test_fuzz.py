@@ -11,7 +11,6 @@ import lab
 import visual
 from lab.errors import quote
 from lab.loops.text.source import Source
-from visual.cli.main import COMMANDS, main
 
 VERIFY = arguments.DERIVATIVE.verify  # to save time, the listed call has a wrong mode
 FUZZERS = {  # random calls, their number, and the least number of results and of errors
@@ -23,41 +22,20 @@ WORKING = {
     for f, given in arguments.CALLS.items()
     if f != VERIFY
 }
-SCORES = "scores.json"
-LINES = {  # a valid command line for each command
-    "loops": [],
-    "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
-    "explain": ["square"],
-    "why": ["square", "--value", "=0.95"],
-    "page": ["--loops", "square", "--orders=1", "--costs=last", "-o", "a.html"],
-    "compare": ["square"],
-    "compiled": ["square", "--mode", "FAST_COMPILE"],
-    "export": ["--loop", "square", "--out", "set"],
-    "lessons": ["--no-open", "course"],
-    "score": [SCORES],
-}
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_without_other_files(folder):
-    (folder / SCORES).write_text('{"answers": {}}')
+pytestmark = pytest.mark.usefixtures("folder")  # calls write files
 
 
 @pytest.mark.parametrize("package", [lab, visual], ids=lambda package: package.__name__)
 def test_the_fuzzer_calls_every_public_name(package):
     names = {function.__qualname__.split(".")[0] for function in arguments.CALLS} | {"Trace"}
     assert set(package.__all__) - arguments.NOT_CALLED <= names
-    assert LINES.keys() == COMMANDS.keys()
 
 
 @pytest.mark.parametrize("call", WORKING.values(), ids=list(WORKING))
 def test_a_correct_call_works(call):
     call()
-
-
-@pytest.mark.parametrize("command", LINES)
-def test_a_correct_command_line_works(command):
-    assert main([command, *LINES[command]]) == 0
 
 
 @pytest.mark.fuzz
