@@ -6,7 +6,6 @@ The parsers of equations use only the printed text.
 import ast
 import math
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -22,23 +21,6 @@ from lab.tape import Kind
 def power_derivative(power: int, order: int, x: float) -> float:
     """Return the derivative of x**power: power·(power-1)·…·x**(power-order)."""
     return math.perm(power, order) * x ** (power - order)
-
-
-def square_tape(start: float, steps: int, seeds: Sequence[float]) -> list[list[float]]:
-    """Return the tape of gradients of iterated squares, before and after every backward step.
-
-    seeds[i] is the direct gradient of the cost wrt x_i; row 0 is the tape before all steps.
-    As in the lesson, step i computes tape[i] += 2·x[i]·tape[i+1], from the last i to the first.
-    """
-    xs = [start]
-    for _ in range(steps):
-        xs.append(xs[-1] ** 2)
-    tape = list(map(float, seeds))
-    history = [tape[:]]
-    for i in reversed(range(steps)):
-        tape[i] += 2 * xs[i] * tape[i + 1]
-        history.append(tape[:])
-    return history
 
 
 def check_orders(cost, wrt, given, order=2, tolerance=1e-6, rule=RULE):

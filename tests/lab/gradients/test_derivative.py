@@ -1,4 +1,4 @@
-"""Derivatives and their tapes, compared with derivatives of a power and with plain Python."""
+"""Derivatives, compared with derivatives of a power."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import scan
-from oracles import power_derivative, square_tape
+from oracles import power_derivative
 from pytensor.gradient import grad_not_implemented, grad_undefined
 
 import lab
@@ -19,7 +19,6 @@ from lab.progress import hide_progress
 from lab.scans.replacing import scan_nodes
 
 X0 = 0.95
-SQUARE = gallery.loops["square"]
 
 
 def squares(x0, steps=3):
@@ -55,14 +54,6 @@ def test_pascals_triangle_counts_the_scans_of_each_derivative(order):
         derivative = lab.derivative(squares(x0, 4)[-1], x0, order)
     counts = Counter(scan.node.op for scan in derivative.genealogy)
     assert sorted(counts.values()) == sorted(comb(order, k) for k in range(order + 1))
-
-
-@pytest.mark.parametrize("cost", ["last", "sum", [0.0, 2.0, 0.0, -1.0]])
-def test_the_tape_has_the_expected_values_after_each_step(cost):
-    seeds = {"last": [0, 0, 0, 0, 1], "sum": [0, 1, 1, 1, 1]}.get(str(cost)) or [0, *cost]
-    tape = SQUARE.trace(order=1, cost=cost).scans[1].tapes[0]
-    for step, expected in enumerate(square_tape(X0, 4, seeds), start=-1):
-        np.testing.assert_allclose(tape.contents(step)[::-1], expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
