@@ -7,6 +7,7 @@ import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import SlotRole
+from lab.equations.events.timeline import CHANGES
 from lab.notation import counted, value_symbol
 from lab.traces.trace import TapeTrace
 from visual.layout.arrows import Edge
@@ -19,6 +20,7 @@ from visual.pictures.unrolled.graph import reached_rows
 from visual.scene.theme import Role
 
 MOST_PARAMETERS = 5
+Entry = tuple[int, np.ndarray, Role, int | None]  # time index, value, role, and computing step
 
 
 class Forward(Table):
@@ -29,12 +31,6 @@ class Forward(Table):
         self.time = timeline(named.root.scan)
         self.reached = {  # the values with a nonzero direct gradient of the cost
             named.row_key(tape, row) for tape in self.scan.held for row in reached_rows(named, tape)
-        }
-        self.writers = {
-            named.row_key(tape, int(row)): step
-            for tape in self.scan.held
-            for access in tape.writes
-            for step, row in enumerate(access.rows)
         }
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
@@ -78,30 +74,31 @@ class Forward(Table):
             lines += [named.equation(formula) for formula in scan.formulas]
         return title, ["; ".join(lines)]
 
-    def _variables(self) -> Iterator[tuple[str, Iterable[tuple[int, Role, np.ndarray]]]]:
-        """Yield the name of each variable, and the (index, role, value) of each of its values."""
+    def _variables(self) -> Iterator[tuple[str, Iterable[Entry]]]:
+        """Yield the name of each variable with its values."""
         values: dict[str, dict[int, np.ndarray]] = {}
         for sequence in self.scan.sequences:  # all taps of a sequence have one line
             known = values.setdefault(sequence.axis.variable, {})
             known |= zip(sequence.axis.index.tolist(), sequence.values, strict=True)
         for name, known in values.items():
-            yield name, [(index, Role.INPUT, known[index]) for index in sorted(known)]
+            yield name, [(index, known[index], Role.INPUT, None) for index in sorted(known)]
         for tape in self.scan.held:
             indices = range(len(tape.final)) if tape.axis is None else tape.axis.index.tolist()
-            roles = (self._role(tape, row) for row in range(len(tape.final)))
-            yield tape.name, zip(indices, roles, tape.final, strict=False)
+            rows = enumerate(zip(indices, tape.final, strict=False))
+            yield tape.name, ((*entry, *self._state(tape, row)) for row, entry in rows)
 
-    def _role(self, tape: TapeTrace, row: int) -> Role:
-        """Return the role of a value: an input, or an intermediate value that a step computes."""
-        timeline, number = self.run.timeline, self.named.number
-        last = timeline.event_number(number, self.scan.steps - 1)
-        role = timeline.resting_role(self.run.slot(number, tape.argument, row), last)
-        return Role.INPUT if role is SlotRole.INPUT else Role.INTERMEDIATE
+    def _state(self, tape: TapeTrace, row: int) -> tuple[Role, int | None]:
+        """Return the role of a value, and the step that computes the value; None for an input."""
+        timeline, slot = self.run.timeline, self.run.slot(self.named.number, tape.argument, row)
+        last = timeline.event_number(slot.scan, self.scan.steps - 1)
+        is_input = timeline.resting_role(slot, last) is SlotRole.INPUT
+        writes = (touch.event for touch in timeline.touches(slot) if touch.role in CHANGES)
+        step = next((timeline.locate(event)[1] for event in writes), None)
+        return Role.INPUT if is_input else Role.INTERMEDIATE, step
 
-    def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> Cell:
-        key = self.named.cell_key(name, index, 0)
+    def _cell(self, name: str, index: int, value: np.ndarray, role: Role, step: int | None) -> Cell:
+        key, column = self.named.cell_key(name, index, 0), (0, self.time.column(name, index))
         role = Role.SEED if key in self.reached else role
-        step, column = self.writers.get(key), (0, self.time.column(name, index))
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)
         cell = Cell(role, label, value, column=column, key=key, label=label, id=key)
