@@ -20,10 +20,12 @@ class Touch(NamedTuple):
     """An access to a slot by the event with the number `event`.
 
     `role` is the role of the slot in this event; None if the event fills the slot before step 0.
+    `continues` states whether another Scan reads the slot as an initial value or as a gradient.
     """
 
     event: int
     role: SlotRole | None
+    continues: bool = False
 
 
 CHANGES = (SlotRole.WRITTEN, SlotRole.OVERWRITTEN)
@@ -85,13 +87,13 @@ class Timeline:
                 for row in np.flatnonzero(~tape.unwritten).tolist():
                     yield (number, tape.argument, row), Touch(filling, None)
                     for origin in named.origins(tape.argument, row):
-                        yield origin[:3], Touch(filling, SlotRole.SAVED)
+                        yield origin[:3], Touch(filling, SlotRole.SAVED, True)
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
                     event = self.event_number(number, step)
                     for origin in named.origins(sequence.argument, step):
-                        yield origin[:3], Touch(event, SlotRole.SAVED)
+                        yield origin[:3], Touch(event, SlotRole.SAVED, sequence.is_outer_gradient)
 
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
@@ -103,9 +105,8 @@ class Timeline:
         touches, scan = self.touches(slot), self.trace.scans[slot.scan]
         before = [touch.role for touch in touches if touch.event <= moment]
         later = [touch.role for touch in touches if touch.event > moment]
-        saved = (touch.event for touch in touches if touch.role is SlotRole.SAVED)
         is_used = (slot.scan, slot.argument, slot.row) in self._results
-        is_used |= any(self.locate(event)[1] is None for event in saved)
+        is_used |= any(touch.continues for touch in touches)
         is_result = is_used and not any(role in CHANGES for role in later)
         if any(role in (*CHANGES, SlotRole.RESTORED) for role in before):
             if is_result:
@@ -113,15 +114,14 @@ class Timeline:
             return SlotRole.INTERMEDIATE if later else SlotRole.DONE
         tape = scan.tape(slot.argument)
         assert tape is not None, f"{slot}: a slot of this trace has a tape"
-        if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
-            return SlotRole.EMPTY
-        if self.filled[slot.scan] and None not in before:
+        is_unfilled = self.filled[slot.scan] and None not in before
+        if is_unfilled or slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
             return SlotRole.EMPTY
         has_arrived = slot.row in scan.arrived(tape)  # written by steps that were not recorded
         if scan.parent is None and not has_arrived:
             return SlotRole.INPUT
         is_zero = not np.any(tape.initial[slot.row])
-        if is_result and not (later and is_zero):
+        if is_result and (not later or ({*later} == {SlotRole.SAVED} and not is_zero)):
             return SlotRole.RESULT
         if has_arrived or not later:
             return SlotRole.INTERMEDIATE if later else SlotRole.DONE

@@ -113,8 +113,8 @@ def accesses(trace):
     """Yield the event, the slot, and the kind of each access, from positions and feeds only.
 
     A slot is a Scan, an argument, and a row. A "copy" is a write of the value that was read, and a
-    "source" is a value from which the tapes of another Scan are filled. Each value that a step
-    reads from another Scan must affect the outputs.
+    "source" is a value that another Scan reads as an initial value or as a gradient. Each value
+    that a step reads from another Scan must affect the outputs.
     """
     event = 0
     for number, run in enumerate(trace.scans):
@@ -135,8 +135,8 @@ def accesses(trace):
                 for tap in tape.tape.writes:
                     kind = "copy" if (tape.argument, tap) in copied else "write"
                     yield event, (*place, start + tap), kind
-            read = (slot for into, row, slot in fed if into not in states and row in (None, step))
-            yield from ((event, slot, "saved") for slot in read)
+            read = ((i, slot) for i, row, slot in fed if i not in states and row in (None, step))
+            yield from ((event, s, "saved" if run.is_reading(i) else "source") for i, s in read)
 
 
 def expected_role(trace, slot, moment, touched):
@@ -161,8 +161,8 @@ def expected_role(trace, slot, moment, touched):
         return "input"
     if not later:
         return "result" if is_result else "done"
-    is_seed = np.any(tape.initial[row])
-    return "pending" if not is_seed else "result" if is_result else "seed"
+    is_seed, is_complete = np.any(tape.initial[row]), later <= {"source", "saved"}
+    return "pending" if not is_seed else "result" if is_result and is_complete else "seed"
 
 
 def check_roles(trace, role):
@@ -298,6 +298,7 @@ def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
     shown = re.findall(r"(?m)^[\d…]+", printed)
     assert shown == [*map(str, range(1, 21)), "…", *map(str, range(28, 48))]
     check_events(gallery.loops["window"].trace())  # three tapes of this trace are named du
+    check_events(gallery.loops["square"].trace(order=3))  # Scan 6 reads gradients from Scan 5
 
 
 def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
@@ -308,10 +309,9 @@ def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
         n_steps=2,
     )
     trace = lab.trace(xs[-1], given={start: 0.9})
-    (first, second) = lab.events(trace)
-    inside = lab.events(second.nested)
-    assert [len(lab.events(e.nested)) for e in (first, second)] == [2, 2]
-    np.testing.assert_allclose(inside[1].writes[0].new, 0.9**16)
+    nested = [lab.events(event.nested) for event in lab.events(trace)]
+    assert [*map(len, nested)] == [2, 2]
+    np.testing.assert_allclose(nested[1][1].writes[0].new, 0.9**16)
 
 
 def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():

@@ -121,9 +121,9 @@ class Unrolling:
                     self.uses.setdefault((source, target), []).append((value, read))
         self.edges = tuple(dict.fromkeys([*self.parts, *self.uses]))
         results, numbered, run = set[int](), [*enumerate(self.nodes)], events(trace)
-        for of in (ScanOf(trace, number) for number in chosen if not self.is_loop(number)):
-            for tape in filter(of.is_passed_on, of.scan.held):
-                results.update(self._last_nodes(of.number, tape, run.results(of.number, tape)))
+        for scan in (number for number in chosen if not self.is_loop(number)):
+            for tape in trace.scans[scan].held:
+                results.update(self._last_nodes(scan, tape, run.results(scan, tape)))
         seeds = {number for number, node in numbered if node.role is Role.SEED}
         sources: dict[int, list[int]] = {}
         for before, after in self.edges:
@@ -243,8 +243,7 @@ class Unrolling:
                     yield from self._last_nodes(number, tape, range(len(tape.final)))
 
     def _last_nodes(self, number: int, tape: TapeTrace, rows: Iterable[int]) -> Iterator[int]:
-        """Yield the nodes of the final values in `rows` of a tape, or of the total of a tape."""
-        rows = [len(tape.final) - 1] if tape.is_total else rows
+        """Yield the nodes of the final values in `rows` of a tape."""
         values = (self.flow.latest(number, tape, row) for row in rows)
         yield from (self.of[value] for value in values if value in self.of)
 
