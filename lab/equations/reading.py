@@ -171,10 +171,7 @@ def _cut(part: LoopVariable) -> Cut:
 
 
 def _symbols_of(arguments: Sequence[tuple[LoopVariable, RowCut]]) -> list[str]:
-    """Return a symbol for each argument of a Scan; slices of one array share a symbol.
-
-    A sequence that another Scan computes has the name of the variable of that Scan.
-    """
+    """Return a symbol per argument: one for all slices of an array; for an output, its own name."""
     keys = [cut.base if part.kind is Kind.SEQUENCE else part for part, (cut, _) in arguments]
     names: dict[object, str] = {}
     for key, (part, (cut, _)) in zip(keys, arguments, strict=True):

@@ -166,6 +166,12 @@ class System:
         """Return only the equations, one per line; `style` is `notation.PLAIN` or `LATEX`."""
         return tuple(self._equation(formula, style) for formula in self.equations)
 
+    def label(self, quantity: Quantity) -> str:
+        """Name a variable by its symbol, or a sequence by the value that a step reads, ``u[t]``."""
+        is_sequence = quantity.role is VariableRole.SEQUENCE
+        leaf = Leaf(quantity.symbol, None, quantity.argument)
+        return self.leaf_label(leaf) if is_sequence else quantity.symbol
+
     def leaf_label(self, leaf: Leaf, style: Style = PLAIN) -> str:
         """Name a leaf at any step: ``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ``, ``w``, or ``buf[k+1]``."""
         quantity = self.quantity(leaf)
@@ -231,7 +237,7 @@ class System:
                 if quantity.kind is not Kind.MIT_MOT:
                     values = "; ".join(filter(None, (self._buffer(quantity), values)))
             case VariableRole.SEQUENCE:
-                reads = self.leaf_label(Leaf(quantity.symbol, None, quantity.argument))
+                reads = self.label(quantity)
             case VariableRole.PARAMETER | VariableRole.NON_NUMERIC:
                 reads = writes = ""
         shape = " × ".join("?" if n is None else str(n) for n in quantity.shape) or "scalar"

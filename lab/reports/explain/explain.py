@@ -78,12 +78,14 @@ def explain(
         expected = "expected a PyTensor variable, or a PyMC model."
         raise argument_error("cost", cost, expected, KindError)
     variables = check_wrt(cost, wrt)
-    labels = listing(variable_label(v, "the variable") for v in variables)
+    labels = [variable_label(v, "the variable") for v in variables]
     original, name, (cost,) = cost, printable(cost.name or "the cost"), as_scans([cost])
     root, targets, gradients = _gradients(cost, variables)
     reports = tuple(_reports(root, gradients, targets, _printed_ids(original, root)))
-    status, lacking = _statuses(variables, gradients)
-    return Explanation(cost=name, wrt=labels, status=status, lacking=lacking, scans=reports)
+    status, lacking = _statuses(labels, gradients)
+    return Explanation(
+        cost=name, wrt=listing(labels), status=status, lacking=lacking, scans=reports
+    )
 
 
 def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
@@ -112,13 +114,12 @@ def _gradients(
 
 
 def _statuses(
-    wrt: Sequence[Variable], gradients: Sequence[Variable]
+    names: Sequence[str], gradients: Sequence[Variable]
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
     """Return the status of the gradient, and (name, status) of each variable without a gradient.
 
     If no variable has a gradient, return the status of the first variable, and no names.
     """
-    names = [variable_label(variable, "the variable") for variable in wrt]
     statuses = [*zip(names, map(status_of, gradients), strict=True)]
     lacking = tuple(pair for pair in statuses if not isinstance(pair[1], Connected))
     if len(lacking) == len(statuses):
@@ -189,8 +190,8 @@ def _saved_arrays(derivation: Decisions, forward: System) -> Iterator[SavedArray
     limit = derivation.forward.truncate_gradient
     n_steps = None if forward.until is not None else forward.step_count
     n_backward = n_steps if limit == -1 or n_steps is None else min(n_steps, limit)
-    symbols = [quantity.symbol for quantity in forward.quantities]
-    names = dict(zip(derivation.forward.variables, symbols, strict=True))
+    labels = map(forward.label, forward.quantities)
+    names = dict(zip(derivation.forward.variables, labels, strict=True))
 
     def array(part: LoopVariable, use: str, more: int, n: int | None, name: str = "") -> SavedArray:
         row = (part.inner_outputs or part.inner_inputs)[0].type

@@ -10,7 +10,7 @@ from lab.equations.tables import ReportTable
 from lab.errors import listing, shorten
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
-from lab.notation import Leaf, Number, integers
+from lab.notation import Number, integers
 from lab.reports.explain.traps import Trap
 from lab.reports.tables import Lines, Report, Section, size_text
 from lab.scans.disguised import SINGLE
@@ -118,17 +118,15 @@ def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[st
     for outcome, quantity in zip(outcomes, system.quantities, strict=False):
         if outcome.kind is Kind.NIT_SOT:
             continue
-        name, variable = quantity.symbol, ""
-        if quantity.role is VariableRole.SEQUENCE:
-            name = system.leaf_label(Leaf(name, None, quantity.argument))
+        variable = ""
         if quantity.role is VariableRole.STATE and quantity.dtype[0] in "fc":
             back = quantity.tape.reverse()
-            variable = f"reads {integers(*back.reads)}"
-            taps = {"overwrites": back.overwritten, "preserves": back.preserved}
+            variable = f"reads {integers(*sorted(back.reads))}"
+            taps = {"overwrites": sorted(back.overwritten), "preserves": sorted(back.preserved)}
             variable += "".join(f"; {verb} {integers(*t)}" for verb, t in taps.items() if t)
         result = outcome.reason.rstrip(".")
         result = f"{outcome.gradient}: {result}" if outcome.gradient else result
-        yield name, str(outcome.verdict), variable, result
+        yield system.label(quantity), str(outcome.verdict), variable, result
 
 
 @dataclass(frozen=True, kw_only=True)

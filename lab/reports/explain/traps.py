@@ -82,16 +82,13 @@ def taps_out_of_order(parts: ScanParts) -> Iterator[str]:
     for part in parts.of_kind(Kind.MIT_SOT):
         if list(part.tape.reads) != sorted(part.tape.reads):
             yield _unordered(f"the taps of {part.name} are", part.tape.reads)
-    by_array: dict[Variable, list[int]] = {}
-    names = {}
+    by_name: dict[str, list[int]] = {}
     for part in parts.of_kind(Kind.SEQUENCE):
         if is_cut_by_tap(part.outer_input):
-            cut = cut_of(part.outer_input)
-            by_array.setdefault(cut.base, []).append(cut.first)
-            names[cut.base] = part.name
-    for array, starts in by_array.items():
+            by_name.setdefault(part.name, []).append(cut_of(part.outer_input).first)
+    for name, starts in by_name.items():
         if starts != sorted(starts):
-            yield _unordered(f"the slices of {names[array]} start at rows", starts)
+            yield _unordered(f"the slices of {name} start at rows", starts)
 
 
 def _unordered(subject: str, numbers: Sequence[int]) -> str:
