@@ -125,9 +125,10 @@ class System:
 
     @property
     def count(self) -> tuple[str, ...]:
-        """The line that defines n; empty if the number of steps is a constant or the input n."""
-        steps = self._right(self.steps)
-        return () if isinstance(self.steps, Number) or steps == "n" else (f"  n = {steps}",)
+        """The value or limit of n; empty if the number of steps is a constant or the input n."""
+        steps, sign = self._right(self.steps), "=" if self.until is None else "≤"
+        is_known = self.step_count is not None or steps == "n"
+        return () if is_known else (f"  n {sign} {steps}",)
 
     @property
     def contents(self) -> str:
@@ -159,7 +160,8 @@ class System:
             if quantity.kind is not Kind.MIT_MOT:
                 lines.append(rf"{names} &= {value or GIVEN}")
         if self.until is not None:
-            lines.append(rf"\text{{until }} & {self._right(self.until, LATEX)}")
+            limit = rf", \quad n \le {self._right(self.steps, LATEX)}" if self.count else ""
+            lines.append(rf"\text{{until }} & {self._right(self.until, LATEX)}{limit}")
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def lines(self, style: Style = PLAIN) -> tuple[str, ...]:
@@ -200,7 +202,8 @@ class System:
     @property
     def step_count(self) -> int | None:
         """The number of steps; None if only a run determines it."""
-        return int(float(self.steps.written)) if isinstance(self.steps, Number) else None
+        steps = self.steps if self.until is None else None
+        return int(float(steps.written)) if isinstance(steps, Number) else None
 
     def _range(self, style: Style = PLAIN) -> str:
         """Write the steps: ``steps 0 to 3``, or ``steps 0 to n−1`` for an unknown number."""

@@ -188,7 +188,7 @@ def _reports(
 def _saved_arrays(derivation: Decisions, forward: System) -> Iterator[SavedArray]:
     """Yield the arrays that the backward Scan of a derivation reads and fills."""
     limit = derivation.forward.truncate_gradient
-    n_steps = None if forward.until is not None else forward.step_count
+    n_steps = forward.step_count
     n_backward = n_steps if limit == -1 or n_steps is None else min(n_steps, limit)
     labels = map(forward.label, forward.quantities)
     names = dict(zip(derivation.forward.variables, labels, strict=True))

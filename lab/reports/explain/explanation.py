@@ -10,7 +10,7 @@ from lab.equations.tables import ReportTable
 from lab.errors import listing, shorten
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
-from lab.notation import Number, integers
+from lab.notation import counted, integers
 from lab.reports.explain.traps import Trap
 from lab.reports.tables import Lines, Report, Section, size_text
 from lab.scans.disguised import SINGLE
@@ -91,10 +91,9 @@ class ScanReport(Report):
     def document(self) -> Section:
         """Equations, variables, and the gradient of each input."""
         inside = f", inside the step of {self.inside}" if self.inside else ""
-        steps = self.system.steps
-        count = steps.written if isinstance(steps, Number) else "n"
-        counted = f"{count} step{'s' * (count != '1')}"
-        title = f"Scan {self.number}: {self.name} ({self.system.contents}, {counted}){inside}"
+        count = self.system.step_count
+        steps = "n steps" if count is None else counted(count, "step")
+        title = f"Scan {self.number}: {self.name} ({self.system.contents}, {steps}){inside}"
         return Section(title, tuple(self._blocks()))
 
     def _blocks(self) -> Iterator[str | Lines | Section]:
