@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,55 +20,16 @@ import visual
 from lab.loops import gallery
 from visual.cli import lessons as copies
 
-IMPORTS = """```{code-cell} ipython3
-import visual
-from lab import gallery
-```
-"""
-MACHINE = """```{code-cell} ipython3
-trace = gallery.loops["square"].trace()
-visual.machine(trace)
-```
-"""
-CODE = f"""{IMPORTS}
-{MACHINE}
-```{{code-cell}} ipython3
-visual.tapes(trace)
-```
-
-```{{code-cell}} ipython3
-gallery.loops["square"].system()
-```
-"""
-LESSON = f"""# A small one
-
-Here it begins.
-
-{IMPORTS}
-## First
-
-{MACHINE}
-Something to say.
-
-```{{code-cell}} ipython3
-:jupyter: {{source_hidden: true}}
-
-visual.Question("How many?", "two", "One and one.", choices=("one", "two"))
-```
-
-```{{code-cell}} ipython3
-print("1 < 2")
-```
-"""
+LESSONS = Path(__file__).with_name("lessons")
 
 
-def convert(text, start, folder, settings, **environment):
+def convert(lesson, start, folder, settings, **environment):
     """Run the command of the page that begins with `start` on a lesson; return its arguments."""
     page = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
     (command,) = re.findall(rf"^{start}jupyter (nbconvert (?:.*\\\n)*.*)$", page, re.MULTILINE)
     words = shlex.split(command.replace("\\\n", " "))
     (folder / "package").mkdir()
-    (folder / "package" / "01_loop.md").write_text(text, encoding="utf-8")
+    shutil.copy(LESSONS / f"{lesson}.md", folder / "package" / "01_loop.md")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "HERE", folder / "package")
         assert list(copies.copy_lessons(folder)) == [folder / "01_loop.ipynb"]
@@ -83,7 +45,7 @@ def convert(text, start, folder, settings, **environment):
 
 def test_a_lesson_is_converted_to_latex_with_pdf_pictures(tmp_path, local_kernels):
     no_inkscape = str(Path(sys.executable).parent)
-    convert(CODE, "", tmp_path, local_kernels, PATH=no_inkscape)
+    convert("latex", "", tmp_path, local_kernels, PATH=no_inkscape)
     tex = (tmp_path / "01_loop.tex").read_text(encoding="utf-8")
     included = re.findall(r"\\adjustimage\{.*\}\{(.*)\}$", tex, re.MULTILINE)
     assert r"\begin{aligned}" in tex
@@ -98,7 +60,7 @@ def test_a_lesson_is_converted_to_latex_with_pdf_pictures(tmp_path, local_kernel
 
 
 def test_headings_and_outputs_are_slides_and_prose_is_a_note(tmp_path, local_kernels):
-    words = convert(LESSON, "SCANTAPE_STATIC=1 ", tmp_path, local_kernels, SCANTAPE_STATIC="1")
+    words = convert("slides", "SCANTAPE_STATIC=1 ", tmp_path, local_kernels, SCANTAPE_STATIC="1")
     page = (tmp_path / "01_loop.slides.html").read_text(encoding="utf-8")
     slides = page[page.index('<div class="slides">') :]
     sections = [part.partition("</section>")[0] for part in slides.split("<section>")[1:]]
