@@ -92,8 +92,12 @@ def spread(times):
 @contextmanager
 def bench_in_jupyter_lab(playwright, launch, view, *cells):
     """Yield a page of JupyterLab with a notebook: a new workbench, and then `cells`."""
-    from in_browser.jupyter_lab import jupyter_lab, notebook
+    from in_browser.jupyter_lab import jupyter_lab
+    from nbformat import v4
 
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    cells = [*map(v4.new_code_cell, (NEW.format(view=view), *cells))]
+    notebook = v4.new_notebook(cells=cells, metadata=kernel)
     with (
         tempfile.TemporaryDirectory() as folder,
         jupyter_lab(Path(folder)) as server,
@@ -101,7 +105,7 @@ def bench_in_jupyter_lab(playwright, launch, view, *cells):
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(120_000)
-        page.goto(server.address("bench", notebook(NEW.format(view=view), *cells)))
+        page.goto(server.address("bench", notebook))
         page.get_by_text("| Idle").wait_for()
         page.locator(".jp-InputArea-editor").first.click()
         page.keyboard.press("Control+Enter")

@@ -4,12 +4,13 @@ One notebook contains the workbench and the box, because JupyterLab needs second
 """
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import jupytext
 import pytest
 from in_browser.chromium import pytestmark, violations  # noqa: F401 (marks)
-from in_browser.jupyter_lab import TIMEOUT, notebook, run_cell
+from in_browser.jupyter_lab import TIMEOUT, run_cell
 from playwright.sync_api import expect
 from sites import ROOT
 
@@ -18,32 +19,9 @@ from lab.loops import gallery
 from visual.drawing.draw import draw
 from visual.scene.theme import DARK, LIGHT
 
-OPENING = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
-SECOND = "import lab\nvisual.Workbench(lab.gallery.loops['gap'], view='tapes')"
-STATE = "print('state:', bench.state.order, dict(bench.state.taps))"
-KERNEL = (
-    "import threading, time\n"
-    "while any(thread.name == 'workbench' for thread in threading.enumerate()):\n"
-    "    time.sleep(0.01)\n"
-    "print('orders:', orders, 'no work is left')"
-)
-USABLE = (
-    "orders = []\nbench.observe(lambda _: orders.append(bench.state.order), 'svg')\nprint(6 * 7)"
-)
-COPY = "visual.Workbench(bench.link)"
-BUFFERS = "bench.set(contributor=not bench.contributor)"
-BOX = """import ipywidgets, visual
-from lab import gallery
-trace = gallery.loops["square"].trace()
-machine, bench = visual.machine(trace), visual.Workbench(view="tapes")
-scans = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
-series = visual.Exercises.of(trace, ("taps", "preserved"))
-DONE = {series.tasks[0].question: {"tries": 0, "points": 0, "done": True}}
-label = ipywidgets.Label()
-scans.observe(lambda change: setattr(label, "value", f"points: {change.new}"), "points")
-ipywidgets.VBox([label, machine, bench, scans, series, scans])"""
-PYTHON = "bench.order = 2; machine.moment = 3; series.progress = DONE"
-SOURCES = (OPENING, STATE, SECOND, USABLE, KERNEL, COPY, BOX, PYTHON, BUFFERS)
+NOTEBOOK = jupytext.read(Path(__file__).with_name("notebook.md"))
+SOURCES = [cell.source for cell in NOTEBOOK.cells]
+OPENING, STATE, SECOND, USABLE, KERNEL, COPY, BOX, PYTHON, BUFFERS = SOURCES
 SIZE = {"width": 1700, "height": 1600}  # all controls are visible
 TEXTS = ".picture svg text"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -114,7 +92,7 @@ class Notebook:
 
 @pytest.fixture(scope="module")
 def shared(browser, jupyter):
-    page, errors = jupyter.open(browser, "bench", notebook(*SOURCES), viewport=SIZE)
+    page, errors = jupyter.open(browser, "bench", NOTEBOOK, viewport=SIZE)
     shared = Notebook(page)
     shared.run(OPENING)
     shared.bench.wait_for()

@@ -17,18 +17,6 @@ HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")
 NEWS = "@jupyterlab/apputils-extension:announcements"  # would request permission to fetch news
 
 
-def notebook(*cells):
-    """Return a notebook of code cells that were not run."""
-    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return {
-        "cells": [{**cell, "id": f"cell-{n}", "source": source} for n, source in enumerate(cells)],
-        "metadata": {"kernelspec": kernel},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-
-
 @dataclass(frozen=True)
 class JupyterLab:
     """A running server and the folder of its notebooks."""
