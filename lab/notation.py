@@ -425,15 +425,12 @@ def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = 
     return f"{start}{'+' if way > 0 else style.minus}{distance}"
 
 
-def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
+def offsets_text(starts: Mapping[str, int]) -> str:
     """Write ``step k: x[t] is xₖ₊₁, u[t] is uₖ``.
 
     `starts` maps each name to the index of its value at tap 0 of step 0.
     """
-    entries = [
-        f"{tap_symbol(name, 0, style)} is {value_symbol(name, index_formula(start), style)}"
-        for name, start in starts.items()
-    ]
+    entries = [f"{s}[t] is {value_symbol(s, index_formula(n))}" for s, n in starts.items()]
     return f"step k: {', '.join(entries)}" if entries else ""
 
 

@@ -98,6 +98,7 @@ WRONG_VALUES = [
 MESSAGES = [
     (lambda: loop(lambda x: x * SHARED).build(), "step ", "lab.Parameter('w', w.get_value())"),
     (lambda: loop(lambda x: x * W).build(), "step ", "variable w", "lab.Parameter('w', …)"),
+    (lambda: loop(lambda y: y), "step = <function ", "the variables x; missing ", " 'y'."),
     (lambda: loop(random_step).build(), "step ", "noise", "lab.RandomState('rng')", "rng=rng"),
     (lambda: loop(deep_step).trace(), "", "shorten the step", "sys.setrecursionlimit"),
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),

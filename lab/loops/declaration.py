@@ -7,6 +7,7 @@ of all random states.  If the loop can stop early, the last result is ``until(co
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from lab.errors import (
     check_integer,
     check_sequence,
     check_type,
+    listing,
 )
 from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name, value_of
@@ -29,7 +31,6 @@ from lab.tape import check_taps
 MOST_BYTES = 4_000_000_000  # largest size of all values that the steps of a loop read and write
 COPIES = 3  # copies of a state's value in a trace: tape, reads, and writes
 UNNAMED = "scan_fn"  # PyTensor's name of a Scan without a name
-TAPPED = (State, Sequence)
 BY = "expected one of {}."
 OF = "the loop's states and outputs are {}."
 GROUPS: dict[str, type] = {"states": State, "sequences": Sequence, "parameters": Parameter}
@@ -75,6 +76,11 @@ class Declaration:
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: expected at least one state or output.")
         self._check_steps()
+        try:
+            signature(self.step).bind(**self.variables)
+        except (TypeError, ValueError) as error:  # a ValueError for a function without a signature
+            reason = f"expected a function of the variables {listing(self.variables)}; {error}."
+            raise argument_error("step", self.step, reason) from None
 
     @property
     def variables(self) -> dict[str, State | Sequence | Parameter | RandomState]:
@@ -151,12 +157,10 @@ class Declaration:
 
         Taps without a name, as ``(-2, -1)``, belong to the first state.
         """
-        taps = self.named_taps(taps)
-        tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
-        for name in taps:
-            check_choice("taps", name, tapped, "the loop's states and sequences are {}.")
-        known: dict[str, Any] = self.variables  # only states and sequences have taps
-        return self._with_variables({name: known[name].with_taps(t) for name, t in taps.items()})
+        known = {n: v for n, v in self.variables.items() if isinstance(v, State | Sequence)}
+        of = "the loop's states and sequences are {}."
+        new = {check_choice("taps", n, known, of): t for n, t in self.named_taps(taps).items()}
+        return self._with_variables({name: known[name].with_taps(t) for name, t in new.items()})
 
     def _with_variables(self, new: Mapping[str, Any], **others: Any) -> Self:
         """Return the loop with new variables by name, and new values of other fields."""

@@ -49,6 +49,7 @@ class Loop(Declaration):
         """Build a loop from the text of its step; `lab.loops.text.grammar` describes the grammar.
 
         The variables are values by name, such as ``{"x": 0.95}``, and the text determines the taps.
+        A single initial value of a state is repeated for each step that its taps reach back.
         The variables can also be `State`, `Sequence`, and `Parameter` objects, whose taps must
         agree with the text.  Other names that the text assigns are outputs.  `others` are fields of
         the loop, such as `n_steps`.  ``str(loop.step)`` is the text.  Raise ArgumentError for an

@@ -17,7 +17,7 @@ from pytensor.scan.utils import until
 
 from lab.loops.build import make_inputs
 from lab.loops.declaration import Declaration, names_of_results
-from lab.loops.variables import Parameter, call_step
+from lab.loops.variables import Parameter, call_step, results_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,8 @@ def _positional_step(loop: Declaration) -> Callable[..., object]:
 
     def step(*values: Variable) -> object:
         rest = iter(values)
-        results = call_step(loop.step, {name: [*islice(rest, n)] for name, n in counts.items()})
-        if isinstance(results, tuple | list) and isinstance(results[-1], until):
-            return list(results[:-1]), results[-1]  # PyTensor requires a list
-        return results
+        read = {name: [*islice(rest, n)] for name, n in counts.items()}
+        results, condition = results_of(call_step(loop.step, read))
+        return results if condition is None else (results, until(condition))
 
     return step

@@ -113,11 +113,10 @@ class State(_NamedVariable):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "taps", check_variable_taps(self, self.taps))
-        initial = self.initial
-        if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
-            count = 1 if initial.ndim == 0 else len(initial)
+        count = len(np.atleast_1d(self.initial))
+        if self.reach > 1 and count != self.reach:
             raise ArgumentError(
-                f"initial of {self.label} = {quote(initial.tolist())}: expected {self.reach} "
+                f"initial of {self.label} = {quote(self.initial.tolist())}: expected {self.reach} "
                 f"values for the taps {quote(list(self.taps))}, oldest first, got {count}."
             )
 

@@ -153,9 +153,8 @@ def test_latex_has_the_same_terms():
         r"h_{0} &= [0.1, -0.2, 0.3]" + "\n"
         r"\end{aligned}"
     )
-    latex = system._repr_latex_()
+    latex = f"$\\displaystyle {system.latex()}$"
     assert system._repr_mimebundle_() == {"text/latex": latex, "text/plain": str(system)}
-    assert latex.startswith("$\\displaystyle \\begin{aligned}")
 
 
 @pytest.mark.parametrize("name", list(LOOPS))
