@@ -26,16 +26,16 @@ from lab.errors import (
     shorten,
 )
 from lab.records import as_array
-from lab.traces.run import Ready, Values, checked_values, run
+from lab.traces.run import Evaluator, Values, checked_values, run
 
 
 class WrongGradientError(LabError, AssertionError):
     """Raised if a gradient differs from finite differences, or a pullback from its pushforward."""
 
 
-def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.ndarray:
+def value_at(output: Variable, given: Values, evaluator: Evaluator | None = None) -> np.ndarray:
     """Return the value of `output` for the inputs `given`, without compiling the graph."""
-    values, _ = run([output], given, record=False, ready=ready)
+    values, _ = run([output], given, record=False, evaluator=evaluator)
     return np.asarray(values[output])
 
 
@@ -47,7 +47,7 @@ class MovedCost:
     """
 
     def __init__(self, cost: Variable, wrt: Mapping[Variable, npt.ArrayLike], given: Values):
-        self.cost, self.given, self.ready = cost, given, Ready()
+        self.cost, self.given, self.evaluator = cost, given, Evaluator()
         self.values = {v: np.asarray(value) for v, value in wrt.items()}
         ends = np.cumsum([0, *(value.size for value in self.values.values())]).tolist()
         self.parts = [slice(*pair) for pair in pairwise(ends)]
@@ -66,7 +66,7 @@ class MovedCost:
             for (variable, value), part in zip(self.values.items(), self.parts, strict=True)
         }
         with np.errstate(all="ignore"):
-            return float(value_at(self.cost, {**self.given, **moved}, self.ready))
+            return float(value_at(self.cost, {**self.given, **moved}, self.evaluator))
 
     def differences(
         self, number: int = 0, order: int = 1, summed: Sequence[int] = (0,)

@@ -181,8 +181,8 @@ class _Run:
         reads = tuple(self._read(self._slot(n, VALUES), self._value(n)) for n in others)
         names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
         computed = f"{node.operation}({', '.join(names)})" if node.operation else "an argument"
-        slot, new, kind = self._slot(number, VALUES), self._value(number), plain.SlotRole.WRITTEN
-        return plain.Write(slot=slot, new=new, kind=kind, right=computed, reads=reads)
+        slot, new, role = self._slot(number, VALUES), self._value(number), plain.SlotRole.WRITTEN
+        return plain.Write(slot=slot, new=new, role=role, right=computed, reads=reads)
 
     def _sent(self, sent: Sent) -> plain.Write:
         """Return the write that adds a received gradient to the gradient slot of its target."""
@@ -193,10 +193,10 @@ class _Run:
             term, reads = _contribution(sent.source, number, source, value), (source,)
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
         self.gradients[number] = new = value if old is None else np.asarray(old + value)
-        kind = plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN
+        role = plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN
         both = f"{slot} + {term.text}" if term.factor is None else f"{term.text} + {slot}"
         right = term.text if old is None else both
-        write = partial(plain.Write, slot=slot, old=old, new=new, kind=kind, sign=PLAIN.arrow)
+        write = partial(plain.Write, slot=slot, old=old, new=new, role=role, sign=PLAIN.arrow)
         return write(right=right, reads=reads, terms=(term,), adds_old=old is not None)
 
     def _read(self, slot: plain.Slot, value: np.ndarray) -> plain.Read:

@@ -21,7 +21,7 @@ def result_notes(trace: Trace) -> tuple[str, ...]:
         if name and value.ndim
     ]
     for feed in trace.feeds:
-        tape = trace.scans[feed.scan].tape(feed.variable)
+        tape = trace.scans[feed.scan].tape(feed.argument)
         if feed.more and tape is not None and tape.gradient_of is not None:
             notes.append(
                 f"{called[feed.into] or 'the result'} is the output of Scan {feed.scan + 1} plus "

@@ -64,8 +64,8 @@ class Quantities(ScanOf):
 
     def buffer(self, tape: TapeTrace) -> str:
         """Name a buffer: ``buf``, or ``buf_dx`` if the tape is an output or one of several."""
-        states = [each for each in self.scan.tapes if not each.is_total]
-        name = unique_names([each.name for each in self.scan.held])[self.scan.held.index(tape)]
+        states, buffers = [t for t in self.scan.tapes if not t.is_total], self.scan.buffers
+        name = unique_names([each.name for each in buffers])[buffers.index(tape)]
         return buffer_name(name, len(states) if tape in states else 2)
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
@@ -105,7 +105,7 @@ class Quantities(ScanOf):
 
     def quantity_name(self, variable: str, index: int | str | None) -> str:
         """Return the label of a variable at an index: ``x₃``, or ``dC/dx₃`` for a gradient."""
-        known: list[TapeTrace | SequenceTrace] = [*self.scan.held, *self.scan.sequences]
+        known: list[TapeTrace | SequenceTrace] = [*self.scan.buffers, *self.scan.sequences]
         found = next((each for each in known if each.name == variable), None)
         return value_symbol(variable, index) if found is None else self.variable_label(found, index)
 
@@ -134,18 +134,18 @@ class Quantities(ScanOf):
         if tape.gradient_of is None or self.parent is None:
             return value_symbol(tape.name, index)
         held = self.parent.quantity_name(tape.gradient_of, index)
-        share = 0 if direct else self.share(tape)
-        if share and tape.collects:  # in other rows, the tape contains total gradients
+        part = None if direct else self.part_number(tape)
+        if part and tape.collects:  # in other rows, the tape contains total gradients
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
-            share = share if row in self.wanted_rows(tape) else None
-        return derivative_symbol(self.cost, held, share is not None, share or 0)
+            part = part if row in self.wanted_rows(tape) else None
+        return derivative_symbol(self.cost, held, direct or part is not None, part or 0)
 
     @property
     def offsets(self) -> str:
         """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``; "" for a derivative."""
         if self.scan.parent is not None:
             return ""
-        states = [tape for tape in self.scan.held if tape.kind is not Kind.MIT_MOT]
+        states = [tape for tape in self.scan.buffers if tape.kind is not Kind.MIT_MOT]
         starts = {tape.name: tape.tape.origin for tape in states}
         starts |= {s.axis.variable: s.now for s in self.scan.sequences}
         return offsets_text({name: start + self.scan.first for name, start in starts.items()})

@@ -11,7 +11,7 @@ from pytensor.graph.traversal import toposort
 
 from lab.equations.system import Quantity, System
 from lab.errors import GraphError, argument_error, check_type
-from lab.gradients.decisions import decisions_of
+from lab.gradients.decisions import relation_of
 from lab.notation import Expression, Leaf, Number
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
@@ -113,15 +113,14 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[RowCut]:
 
     The text is "n" if the first row is relative to the number of steps, otherwise "".
     """
-    derivation = decisions_of(node.op)
-    if derivation is None:
+    relation = relation_of(node.op)
+    if relation is None:
         return [(_cut(part), "") for part in parts.variables]
-    readings = {reading.variable: reading for reading in derivation.readings}
-    cuts = _cuts_of(derivation.forward, derivation.parent)
-    known = dict(zip(derivation.forward.variables, cuts, strict=True))
-    n_steps = constant_value(derivation.steps.forward)
+    readings, forward = {r.variable: r for r in relation.readings}, relation.forward
+    known = dict(zip(forward.variables, _cuts_of(forward, relation.parent), strict=True))
+    n_steps = constant_value(forward.n_steps) if forward.until is None else None
     backward_cuts = []
-    for part, original in zip(parts.variables, derivation.backward.variables, strict=True):
+    for part, original in zip(parts.variables, relation.backward.variables, strict=True):
         rows = _cut(part), ""
         if (reading := readings.get(original)) is not None:
             source = reading.source

@@ -1,9 +1,9 @@
-"""The results of the eleven phases of a pullback, in terms of PyTensor variables.
+"""The results of single phases of a pullback, in terms of PyTensor variables.
 
-`Decisions` contains the results of all phases.  `StepCount`, `Classification`,
-`StepGradients`, `ReverseState`, and `Reading` contain the results of single phases or groups of
-phases.  `lab.gradients.record.DerivationRecord` contains plain data that describes these results.
-A `PullbackRule` contains the choices in which a faulty pullback differs from the correct pullback.
+They are `StepCount`, `Classification`, `StepGradients`, `ReverseState`, and `Reading`.  A
+`Relation` contains the pairs of variables of both Scans; `lab.gradients.derivation.Derivation` is a
+`Relation` with the results of all phases.  A `PullbackRule` contains the choices in which a faulty
+pullback differs from the correct pullback.
 """
 
 from collections.abc import Callable, Sequence
@@ -99,7 +99,7 @@ class Task:
 
         This holds for derivatives that this package has built, unless they are truncated.
         """
-        is_derivative = decisions_of(self.op) is not None
+        is_derivative = relation_of(self.op) is not None
         return is_derivative and self.forward.truncate_gradient == -1
 
 
@@ -198,26 +198,10 @@ class Relation:
         return {each.variable: each.source for each in built}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Decisions(Relation):
-    """The reverse derivative of one Scan: the results of all phases.
-
-    `gradients` has an entry for every outer input of the forward Scan, in the order of the inputs.
-    `node` is the backward Scan; None if no gradient depends on the steps.
-    """
-
-    states: tuple[ReverseState, ...]
-    steps: StepCount
-    classes: Classification
-    step: StepGradients
-    node: Apply | None = None
-    gradients: tuple[Variable, ...] = ()
-
-
-def decisions_of(op: Op) -> Decisions | None:
-    """Return the decisions of the Scan `op`, or None if `op` is not a derivative."""
-    decisions = vars(op).get("derivation")
-    return decisions if isinstance(decisions, Decisions) else None
+def relation_of(op: Op) -> Relation | None:
+    """Return the relation of a Scan to its forward Scan; None unless our pullback built it."""
+    relation = vars(op).get("derivation")
+    return relation if isinstance(relation, Relation) else None
 
 
 def scan_names(nodes: Sequence[Apply]) -> tuple[str, ...]:
@@ -246,8 +230,8 @@ def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
     If the derivation of a derivative is unknown, its loop is the only one of `loops` on which it
     depends without another Scan in between.
     """
-    while (decisions := decisions_of(node.op)) is not None:
-        node = decisions.parent
+    while (relation := relation_of(node.op)) is not None:
+        node = relation.parent
     if node in loops:
         return node
     outputs = {v for scan in scan_nodes(node.inputs) for v in scan.outputs}

@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.errors import listing
-from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
-from lab.gradients.outcomes import PartNames, outcomes, verdict_of
+from lab.gradients.decisions import (
+    Classification,
+    ReadingGroup,
+    Relation,
+    ReverseState,
+    StepCount,
+    StepGradients,
+)
+from lab.gradients.outcomes import PartNames, outcome_of, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
 from lab.notation import Leaf, pieces, tap_symbol
@@ -21,14 +28,25 @@ from lab.scans.node import LoopVariable
 from lab.tape import Kind
 
 
-@dataclass(frozen=True, eq=False)
-class Derivation(Decisions):
-    """The results of the eleven phases, with their description as plain data."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Derivation(Relation):
+    """The reverse derivative of one Scan: the results of all phases.
+
+    `gradients` has an entry for every outer input of the forward Scan, in the order of the inputs.
+    `node` is the backward Scan; None if no gradient depends on the steps.
+    """
+
+    states: tuple[ReverseState, ...]
+    steps: StepCount
+    classes: Classification
+    step: StepGradients
+    node: Apply | None = None
+    gradients: tuple[Variable, ...] = ()
 
     @cached_property
     def names(self) -> PartNames:
         """The names of the variables of both Scans, and of the arguments of the step."""
-        return PartNames.of(self)
+        return PartNames.of(self, self.step.output_cotangents)
 
     @cached_property
     def texts(self) -> Mapping[Variable, tuple[str, ...]]:
@@ -43,7 +61,12 @@ class Derivation(Decisions):
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """The outcome of the gradient wrt every outer input except the number of steps."""
-        return outcomes(self, self.names)
+        names = self.names.parts
+        holders = {g.source: names[g.variable] for g in (*self.states, *self.totals)}
+        return tuple(
+            outcome_of(part, status_of(gradient), names[part], holders.get(part))
+            for part, gradient in zip(self.forward.variables, self.gradients[1:], strict=True)
+        )
 
     @cached_property
     def record(self) -> DerivationRecord:
@@ -59,12 +82,6 @@ class Derivation(Decisions):
 
     def __str__(self) -> str:
         return str(self.record)
-
-
-def derivation_of(node: Apply) -> Derivation | None:
-    """Return the derivation that built a Scan, or None if the Scan is not a derivative."""
-    derivation = decisions_of(node.op)
-    return derivation if isinstance(derivation, Derivation) else None
 
 
 def _taps(taps: Sequence[int]) -> str:
@@ -220,7 +237,7 @@ def _scan(d: Derivation) -> Iterator[Item]:
         yield Item(d.names.parts[part], f"{part.kind}", (_slots(part),))
 
 
-def _order(d: Derivation) -> Iterator[Item]:
+def _outcomes(d: Derivation) -> Iterator[Item]:
     text = str(Disconnected("a number of steps cannot change slightly"))
     yield Item("number of steps", text, verdict=Verdict.DISCONNECTED)
     for outcome in d.outcomes:
@@ -240,5 +257,5 @@ PHASES: Mapping[str, Callable[[Derivation], Iterable[Item]]] = {
     "Build the backward Scan's mit-mots": _tapes,
     "Handle remaining outputs and disconnected gradients": _remaining,
     "Construct the backward Scan": _scan,
-    "Re-order outputs": _order,
+    "Re-order outputs": _outcomes,
 }

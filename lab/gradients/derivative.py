@@ -23,7 +23,7 @@ from lab.errors import (
     printable,
     quote,
 )
-from lab.gradients.decisions import PullbackRule, decisions_of
+from lab.gradients.decisions import PullbackRule, relation_of
 from lab.gradients.forward.series import Jet, JetPropagation, coefficient
 from lab.gradients.forward.taylor import taylor
 from lab.gradients.status import (
@@ -117,7 +117,7 @@ class Derivative:
     @property
     def genealogy(self) -> tuple[Descent, ...]:
         """All Scans on which `value` depends, in the order of execution."""
-        pairs = ((node, decisions_of(node.op)) for node in scan_nodes([self.value]))
+        pairs = ((node, relation_of(node.op)) for node in scan_nodes([self.value]))
         return tuple(Descent(n, d.order, d.parent) if d else Descent(n, 0, None) for n, d in pairs)
 
 

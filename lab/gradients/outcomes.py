@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from pytensor.graph.basic import Variable
 
-from lab.gradients.decisions import Decisions, decisions_of
+from lab.gradients.decisions import Relation, relation_of
 from lab.gradients.record import Outcome, Verdict
 from lab.gradients.status import (
     Disconnected,
@@ -24,7 +24,6 @@ from lab.gradients.status import (
     ThroughUntraced,
     Undefined,
     is_continuous,
-    status_of,
 )
 from lab.notation import tap_symbol
 from lab.scans.node import LoopVariable
@@ -47,6 +46,7 @@ class PartName(str):
 
 
 Names = dict[LoopVariable, PartName]
+Cotangents = Mapping[tuple[LoopVariable, int], Variable]  # keys: a variable and its write tap
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class PartNames:
     arguments: Mapping[Variable, str]
 
     @classmethod
-    def of(cls, d: Decisions) -> "PartNames":
-        """Return unique names for the variables of a derivation."""
+    def of(cls, d: Relation, cotangents: Cotangents) -> "PartNames":
+        """Return unique names for the variables and the output `cotangents` of a derivation."""
         parts = {**_forward(d), **_backward(d)}
         arguments: dict[Variable, str] = {}
         totals = {total.variable for total in d.totals}
@@ -66,7 +66,7 @@ class PartNames:
             in_time = part.kind is not Kind.PARAMETER and part not in totals
             for tap, argument in part.reads if part.inner_inputs else ():
                 arguments.setdefault(argument, tap_symbol(part.name, tap) if in_time else part.name)
-        for (part, tap), cotangent in d.step.output_cotangents.items():
+        for (part, tap), cotangent in cotangents.items():
             arguments.setdefault(cotangent, tap_symbol(f"d{part.name}", tap))
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
         renamed += [(r.variable, parts[r.source]) for r in d.readings]
@@ -80,16 +80,16 @@ class PartNames:
         return self.arguments.get(variable, str(variable))
 
 
-def _forward(d: Decisions) -> Names:
+def _forward(d: Relation) -> Names:
     """Return names for the variables of the forward Scan, which may be a derivative itself."""
-    parts, own = d.forward.variables, decisions_of(d.parent.op)
+    parts, own = d.forward.variables, relation_of(d.parent.op)
     if own is None:
         full = {part: PartName(part.name, _start(part.outer_input)) for part in parts}
         return _make_unique(parts, full)
     return dict(zip(parts, _backward(own).values(), strict=True))
 
 
-def _backward(d: Decisions) -> Names:
+def _backward(d: Relation) -> Names:
     """Return names for the variables of the backward Scan, with taps if variables share a name."""
     forward, parts = _forward(d), d.backward.variables
     full = {part: PartName(part.name) for part in parts}
@@ -128,16 +128,7 @@ _WHAT: Mapping[Kind, str] = {
 }
 
 
-def outcomes(d: Decisions, names: PartNames) -> tuple[Outcome, ...]:
-    """Return the outcome of the gradient wrt every outer input except the number of steps."""
-    holders = {g.source: names.parts[g.variable] for g in (*d.states, *d.totals)}
-    return tuple(
-        _outcome(part, status_of(gradient), names.parts[part], holders.get(part))
-        for part, gradient in zip(d.forward.variables, d.gradients[1:], strict=True)
-    )
-
-
-def _outcome(part: LoopVariable, status: Status, name: str, holder: str | None) -> Outcome:
+def outcome_of(part: LoopVariable, status: Status, name: str, holder: str | None) -> Outcome:
     """Return the outcome of an input; `holder` names the backward variable with its gradient."""
     verdict, gradient = verdict_of(status), ""
     if part.kind is Kind.UNTRACED:

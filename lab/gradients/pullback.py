@@ -41,7 +41,7 @@ from lab.gradients.decisions import (
     PullbackRule,
     StepCount,
     Task,
-    decisions_of,
+    relation_of,
 )
 from lab.gradients.derivation import Derivation
 from lab.gradients.status import (
@@ -143,9 +143,9 @@ def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
     The order is higher than the order of `op`, and at least the order of every Scan on which
     the output gradients depend.
     """
-    own = decisions_of(op)
+    own = relation_of(op)
     nodes = {v.owner for v in ancestors(list(output_gradients)) if v.owner is not None}
-    orders = (decisions.order for node in nodes if (decisions := decisions_of(node.op)) is not None)
+    orders = (relation.order for node in nodes if (relation := relation_of(node.op)) is not None)
     return max([own.order + 1 if own else 1, *orders])
 
 

@@ -122,7 +122,7 @@ def _writes(trace: Trace) -> dict[tuple[LoopPath, str, str | None, int, int], _W
     writes = {}
     for path, number in _paths(trace).items():
         scan, counts = trace.scans[number], Counter[tuple[str, str | None]]()
-        for tape in scan.held:
+        for tape in scan.buffers:
             name = tape.name, tape.gradient_of
             for access in tape.writes:
                 key = (path, *name, counts[name], access.tap)

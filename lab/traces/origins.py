@@ -215,7 +215,7 @@ def feeds(
         fed_rows = rows.fed_rows(variable, count, first, outputs)
         for output, fed in zip(outputs, fed_rows, strict=True):
             all_feeds.append(Feed(into, *rows.filled[output], output in more, fed))
-    return tuple(sorted(all_feeds, key=lambda feed: (feed.into, feed.scan, feed.variable)))
+    return tuple(sorted(all_feeds, key=lambda feed: (feed.into, feed.scan, feed.argument)))
 
 
 def added_to(

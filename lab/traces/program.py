@@ -26,7 +26,7 @@ from lab.scans.node import read_node
 from lab.scans.operations import FUNCTIONS, basic_name, operation_name, plain_name
 from lab.scans.replacing import as_scans, scan_nodes
 from lab.traces.loop_run import Cell, Computed, ScanRecording
-from lab.traces.run import Ready, checked, run_nodes
+from lab.traces.run import Evaluator, checked, run_nodes
 from lab.traces.trace import Trace
 from lab.traces.tracing import build_trace
 
@@ -165,7 +165,7 @@ def program_of(
     return Program(instructions, build_trace(asked, inputs, called, values, recordings))
 
 
-class _Places(Ready):
+class _Places(Evaluator):
     """A run of a graph with indices of instructions as values; operations append instructions."""
 
     def __init__(self, instructions: Instructions) -> None:

@@ -18,7 +18,7 @@ from lab.gradients.decisions import (
     Reading,
     ReadingGroup,
     Relation,
-    decisions_of,
+    relation_of,
 )
 from lab.gradients.status import Connected
 from lab.gradients.step import classify, differentiate_step
@@ -56,7 +56,7 @@ def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
     `scans` are in topological order. If the relation of one of PyTensor's derivatives is not
     certain, all of them count as loops, because their orders depend on each other.
     """
-    built = [decisions_of(scan.node.op) for scan in scans]
+    built = [relation_of(scan.node.op) for scan in scans]
     known: list[Relation | None] = []
     orders: dict[Variable, int] = {}
     for number, scan in enumerate(scans):
@@ -74,7 +74,7 @@ def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
 
 def _is_of_pytensor(node: Apply) -> bool:
     """Return whether a Scan has the name of a derivative and was not built by our pullback."""
-    return (node.op.name or "").startswith(PREFIX) and decisions_of(node.op) is None
+    return (node.op.name or "").startswith(PREFIX) and relation_of(node.op) is None
 
 
 def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:

@@ -13,7 +13,7 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import graph_inputs, toposort
 
 from lab.errors import GraphError, first_line
-from lab.gradients.decisions import decisions_of
+from lab.gradients.decisions import relation_of
 from lab.scans.node import TapeScan, build_scan, is_scan, label, read_scan, variable_names
 
 PASSES = ("canonicalize", "stabilize")
@@ -50,5 +50,5 @@ def _copy_loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
     parts = parts.with_results(rewrite_scans(parts.inner_outputs)[0])
     rule = node.op.rule if isinstance(node.op, TapeScan) else None
     new = build_scan(parts, rule, type(node.op))
-    label(new.op, variable_names(node.op), decisions_of(node.op))
+    label(new.op, variable_names(node.op), relation_of(node.op))
     return new

@@ -39,7 +39,7 @@ MOST_NESTED = 500  # most steps of a loop whose inner Scans are recorded
 Thunk = Callable[[], object]
 
 
-class Ready:
+class Evaluator:
     """The steps, inner graphs, and operations of a graph, prepared for several runs.
 
     A subclass can compute with objects other than numbers.
@@ -94,17 +94,17 @@ def run(
     outputs: Sequence[Variable],
     given: Mapping[Variable, object],
     record: bool = True,
-    ready: Ready | None = None,
+    evaluator: Evaluator | None = None,
 ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
     """Return the values of all variables on which `outputs` depend, and the recordings of Scans.
 
-    To run a graph several times, pass the same `Ready` each time.
+    To run a graph several times, pass the same `Evaluator` each time.
     """
     values = checked_values(given)
-    recordings: list[ScanRecording] = []
+    recordings: list[ScanRecording] | None = [] if record else None
     with Progress() as progress, without_backtraces():
-        run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
-    return values, recordings
+        run_nodes(outputs, values, recordings, progress, evaluator or Evaluator())
+    return values, recordings or []
 
 
 def checked_values(given: object) -> dict[Variable, Computed]:
@@ -150,7 +150,7 @@ def run_nodes(
     values: dict[Variable, Computed],
     recordings: list[ScanRecording] | None,
     progress: Progress,
-    ready: Ready,
+    evaluator: Evaluator,
 ) -> None:
     """Add the values of all variables on which `outputs` depend to `values`; record the Scans."""
     nodes = list(toposort(outputs, blockers=set(values)))
@@ -159,7 +159,7 @@ def run_nodes(
     missing = [v for v in unknown if not isinstance(v, Constant | SharedVariable)]
     if missing:
         raise missing_values(missing)
-    values |= {v: ready.known(v) for v in unknown}
+    values |= {v: evaluator.known(v) for v in unknown}
     progress.expect(sum(map(is_scan, nodes)))
     for node in nodes:
         pause()
@@ -167,11 +167,11 @@ def run_nodes(
             continue
         inputs = [values[v] for v in node.inputs]
         if is_scan(node):
-            results = _run_scan(node, inputs, values, recordings, progress, ready)
+            results = _run_scan(node, inputs, values, recordings, progress, evaluator)
         elif isinstance(node.op, OpFromGraph):
-            results = _run_inner(node, inputs, progress, ready, values, recordings)
+            results = _run_inner(node, inputs, progress, evaluator, values, recordings)
         else:
-            results = ready.perform(node, inputs)
+            results = evaluator.perform(node, inputs)
         values.update(zip(node.outputs, results, strict=True))
 
 
@@ -179,14 +179,14 @@ def _run_inner(
     node: Apply,
     inputs: list[Computed],
     progress: Progress,
-    ready: Ready,
+    evaluator: Evaluator,
     outer: dict[Variable, Computed] | None = None,
     recordings: list[ScanRecording] | None = None,
 ) -> list[Computed]:
     """Run the graph inside an OpFromGraph, and return its results; add all values to `outer`."""
-    arguments, results = ready.graph(node)
+    arguments, results = evaluator.graph(node)
     values = dict(zip(arguments, inputs, strict=True))
-    run_nodes(results, values, recordings, progress, ready)
+    run_nodes(results, values, recordings, progress, evaluator)
     if outer is not None:
         outer.update(values)
     return [values[v] for v in results]
@@ -261,14 +261,14 @@ def _direct_thunk(
 class Step:
     """An executable step of a Scan, which uses the same cells at every call."""
 
-    def __init__(self, parts: ScanParts, ready: Ready) -> None:
+    def __init__(self, parts: ScanParts, evaluator: Evaluator) -> None:
         self.parts, self.name, self.results = parts, parts.called, parts.inner_outputs
-        self.ready, self.progress = ready, Progress()
+        self.evaluator, self.progress = evaluator, Progress()
         self.cells: dict[Variable, Cell] = {v: [None] for v in parts.inner_inputs}
         self.nodes = list(toposort(self.results))
         for variable in (*self.results, *(v for node in self.nodes for v in node.inputs)):
             if isinstance(variable, Constant):
-                self.cells[variable] = [ready.known(variable)]
+                self.cells[variable] = [evaluator.known(variable)]
         self.calls = [self._call(node) for node in self.nodes]
         self.has_scans = any(map(_scans_in, self.nodes))
         self.recordings: list[ScanRecording] | None = None  # from Scans inside the current step
@@ -289,16 +289,16 @@ class Step:
         for variable in (*node.inputs, *node.outputs):
             self.cells.setdefault(variable, [None])
         if not is_scan(node) and not isinstance(node.op, OpFromGraph):
-            return self.ready.call(node, self.cells)
+            return self.evaluator.call(node, self.cells)
 
         def call() -> None:
             inputs, kept = [self.cells[v][0] for v in node.inputs], self.recordings
             if is_scan(node):
                 values = {} if kept is None else {v: c[0] for v, c in self.cells.items()}
-                results = _run_scan(node, inputs, values, kept, self.progress, self.ready)
+                results = _run_scan(node, inputs, values, kept, self.progress, self.evaluator)
             else:
                 opened = None if kept is None else self.opened
-                results = _run_inner(node, inputs, self.progress, self.ready, opened, kept)
+                results = _run_inner(node, inputs, self.progress, self.evaluator, opened, kept)
             for variable, value in zip(node.outputs, results, strict=True):
                 self.cells[variable][0] = value
 
@@ -336,10 +336,10 @@ def _run_scan(
     values: Values,
     recordings: list[ScanRecording] | None,
     progress: Progress,
-    ready: Ready,
+    evaluator: Evaluator,
 ) -> list[Computed]:
     """Run a Scan step by step, append its recording to `recordings`, and return its outputs."""
-    step = ready.step(node)
+    step = evaluator.step(node)
     outer = dict(zip(node.inputs, inputs, strict=True))
     unwritten = {
         part: np.zeros(len(outer[part.outer_input]), dtype=bool)

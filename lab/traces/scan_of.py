@@ -110,12 +110,12 @@ class ScanOf:
                 return {size - 1 - row for row in range(source.tape.origin)}
         return set(range(size))
 
-    def share(self, tape: TapeTrace) -> int | None:
-        """Return the number of a tape in `Trace.shares`, or None."""
-        return self.trace.shares.get((self.number, tape.argument))
+    def part_number(self, tape: TapeTrace) -> int | None:
+        """Return the number of a tape in `Trace.part_numbers`; None unless it contains a part."""
+        return self.trace.part_numbers.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
         """Return whether an output of the trace or a gradient of another Scan depends on a tape."""
         gradients = (f for s in self.trace.scans for f in s.feeds if not s.is_reading(f.into))
-        places = ((feed.scan, feed.variable) for feed in (*self.trace.feeds, *gradients))
+        places = ((feed.scan, feed.argument) for feed in (*self.trace.feeds, *gradients))
         return (self.number, tape.argument) in places

@@ -180,16 +180,16 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Feed:
-    """The filled tape or output `variable` of Scan `scan`, from which another value is computed.
+    """An edge between Scans: value `into` is computed from the tape of `argument` of Scan `scan`.
 
-    `into` is the number of that other value: an argument of a Scan, or an output of the trace.  No
-    other Scan is in between.  `rows` relates the rows of both values.  If an output has `more`, it
-    is a sum with other terms, such as 5x₀ in the gradient of x[-1] + 5x₀²/2.
+    `into` is the number of an argument of a later Scan, or of an output of the trace.  No other
+    Scan is in between.  `rows` relates the rows of both values.  If an output has `more`, it is a
+    sum with other terms, such as 5x₀ in the gradient of x[-1] + 5x₀²/2.
     """
 
     into: int
     scan: int
-    variable: int
+    argument: int
     more: bool = False
     rows: "tuple[FedRow, ...]" = ()
 
@@ -213,6 +213,11 @@ class Origin(NamedTuple):
     argument: int
     row: int
     is_summand: bool
+
+    @property
+    def slot_key(self) -> tuple[int, int, int]:
+        """The Scan, argument, and row, which identify a slot."""
+        return self.scan, self.argument, self.row
 
 
 @dataclass(frozen=True)
@@ -247,11 +252,11 @@ class ScanTrace:
     then the until condition.  `formulas` are the results for the write taps in mathematical form.
     `feeds` link its arguments to the tapes and Scan outputs from which they are computed.  If the
     step contains Scans, `nested` contains a trace for each step of a loop of at most 500 steps.
-    `first` is the number of the first recorded step.  `carries` is True for a loop that also
+    `first` is the number of the first recorded step.  `is_pushforward` is True for a loop that also
     computes tangents or power series.  ``pytensor.dprint`` prints `printed`, and `id` if known.
     """
 
-    called: str
+    base_name: str
     steps: int
     _: KW_ONLY
     order: int
@@ -268,14 +273,14 @@ class ScanTrace:
     formulas: tuple[Formula, ...] = ()
     nested: "tuple[Trace, ...]" = ()
     first: int = 0
-    carries: bool = False
+    is_pushforward: bool = False
     id: str = ""
     printed: str = ""
 
     @property
     def name(self) -> str:
         """The name of the Scan, with the first recorded step if earlier steps were not recorded."""
-        return self.called + (f", from step {self.first:,}" if self.first else "")
+        return self.base_name + (f", from step {self.first:,}" if self.first else "")
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
@@ -292,7 +297,7 @@ class ScanTrace:
         return {v.argument: v for v in reversed(list(self.variables))}
 
     @property
-    def held(self) -> tuple[TapeTrace, ...]:
+    def buffers(self) -> tuple[TapeTrace, ...]:
         """The tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
 
@@ -404,36 +409,34 @@ class Trace:
         for feeds in (*(scan.feeds for scan in self.scans), self.feeds):
             origins.append({})
             for feed in feeds:
-                tape = self.scans[feed.scan].tape(feed.variable)
+                tape = self.scans[feed.scan].tape(feed.argument)
                 for row in feed.rows if tape is not None else ():
-                    origin = Origin(feed.scan, feed.variable, row.source, row.is_summand)
+                    origin = Origin(feed.scan, feed.argument, row.source, row.is_summand)
                     origins[-1].setdefault((feed.into, row.row), []).append(origin)
         return tuple(origins)
 
     @cached_property
-    def shares(self) -> Mapping[tuple[int, int], int]:
-        """A map from the Scan and argument of a tape to its number among the parts of a gradient.
+    def part_numbers(self) -> Mapping[tuple[int, int], int]:
+        """The Scan and argument of each tape with a part of a gradient, and the part's number.
 
-        The parts of a gradient have the numbers 1, 2, …; a gradient without other parts has the
-        number 0.  A tape that accumulates parts is a part itself if the graph adds more terms to
-        it.
+        The parts of a gradient have the numbers 1, 2, …; an only part has the number 0.  A tape
+        that accumulates all parts has no number, except if the graph adds more terms to it.
         """
-        more = {(feed.scan, feed.variable) for feed in self.feeds if feed.more}
-        alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
+        more = {(feed.scan, feed.argument) for feed in self.feeds if feed.more}
+        alike: dict[tuple[int, int, str], dict[tuple[int, int], bool]] = {}
         for number, scan in enumerate(self.scans):
-            for tape in scan.held:
+            for tape in scan.buffers:
                 if scan.parent is not None and tape.gradient_of is not None:
                     key = (scan.order, *self.first_holder(scan.parent, tape.gradient_of))
-                    alike.setdefault(key, []).append((number, tape))
+                    alike.setdefault(key, {})[number, tape.argument] = tape.collects
         numbers: dict[tuple[int, int], int] = {}
-        for tapes in alike.values():  # the tape of a state accumulates all parts
-            parts = [(n, tape.argument) for n, tape in tapes if not tape.collects]
-            whole = [(n, tape.argument) for n, tape in tapes if tape.collects]
-            added = more & {*parts, *whole}
-            if len(tapes) > 1 or added:
-                several = len(parts) > 1 or bool(added)
-                numbers |= {part: i * several for i, part in enumerate(parts, start=1)}
-                numbers |= {part: len(parts) + 1 for part in whole if part in added}
+        for tapes in alike.values():  # True for the tape of a state, which accumulates all parts
+            ordered = sorted(tapes, key=tapes.__getitem__)
+            parts = [tape for tape in ordered if not tapes[tape] or tape in more]
+            has_more = not more.isdisjoint(tapes)
+            if len(tapes) > 1 or has_more:
+                is_numbered = len(parts) > 1 or has_more
+                numbers |= {tape: n if is_numbered else 0 for n, tape in enumerate(parts, start=1)}
         return numbers
 
     def first_holder(self, number: int, name: str) -> tuple[int, str]:

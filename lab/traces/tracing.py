@@ -160,7 +160,7 @@ def build_trace(
         first, n_steps = recording.first, int(values[parts.n_steps])
         scans.append(
             ScanTrace(
-                called=names_of_scans[number],
+                base_name=names_of_scans[number],
                 steps=recording.steps,
                 order=relation.order if relation is not None else 0,
                 parent=index[above.node] if above is not None else None,
@@ -176,7 +176,7 @@ def build_trace(
                 formulas=step_equations(node, parts),
                 nested=tuple(_nested(parts, step) for step in recording.nested),
                 first=first,
-                carries=above is None and _carries(parts),
+                is_pushforward=above is None and _is_pushforward(parts),
                 id=(ids or {}).get(node, ""),
                 printed=str(node.op),
             )
@@ -193,7 +193,7 @@ def build_trace(
     return Trace(results, tuple(scans), names=named, feeds=fed, inputs=known, outside=outside)
 
 
-def _carries(parts: ScanParts) -> bool:
+def _is_pushforward(parts: ScanParts) -> bool:
     """Return whether the name of a loop is the name of a Scan of tangents or power series."""
     word = PREFIXES.get("".join(split_name(parts.name)[0][:1]))
     return word in ("tangent", "series") and not parts.of_kind(Kind.MIT_MOT)

@@ -25,7 +25,7 @@ from pytensor.tensor.basic import tensor_from_scalar
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, GraphError, argument_error, first_line, quote, slice_text
-from lab.gradients.decisions import decisions_of
+from lab.gradients.decisions import relation_of
 from lab.progress import Progress
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
@@ -34,7 +34,7 @@ from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, ScanRecording
-from lab.traces.run import Ready, Values, checked_values, missing_values, run
+from lab.traces.run import Evaluator, Values, checked_values, missing_values, run
 
 Keep = str | slice
 REMEMBERED = 8  # the number of compiled graphs in the cache
@@ -170,8 +170,8 @@ def earliest(
                 matches |= look(filled[len(filled) - steps :]).reshape(steps, -1).any(axis=1)
             if matches.any():
                 number, turned = int(np.argmax(matches)), False
-                while (derivation := decisions_of(node.op)) is not None:
-                    node, turned = derivation.parent, not turned
+                while (relation := relation_of(node.op)) is not None:
+                    node, turned = relation.parent, not turned
                     number = int(values[graph.scans[node].n_steps]) - 1 - number
                 before = 0 if turned else min(number, NEIGHBORS)
                 return slice(number - before, number + 1 + NEIGHBORS)
@@ -184,8 +184,8 @@ NEIGHBORS = 8  # largest number of recorded steps before and after a match
 @lru_cache(maxsize=REMEMBERED)
 def _buffer_function(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
     """Return a function that computes the tapes and outputs of a Scan without sums, or None."""
-    derivation = decisions_of(node.op)
-    totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
+    relation = relation_of(node.op)
+    totals = set() if relation is None else {t.variable.name for t in relation.totals}
     stored = [p for p in graph.scans[node].variables if p.outer_output is not None]
     arrays = [p.filled for p in stored if p.kind is not Kind.SIT_SOT or p.name not in totals]
     return _function(graph.inputs, arrays, None) if arrays else None
@@ -196,8 +196,8 @@ class _Graph:
 
     def __init__(self, outputs: tuple[Variable, ...], also: tuple[Variable, ...]) -> None:
         self.outputs, self.also = outputs, also
-        self.ready = Ready()
-        self.scans = {n: self.ready.step(n).parts for n in scan_nodes([*outputs, *also])}
+        self.evaluator = Evaluator()
+        self.scans = {n: self.evaluator.step(n).parts for n in scan_nodes([*outputs, *also])}
         for parts in self.scans.values():
             reason = "it stops on a condition" if parts.until is not None else ""
             for part in parts.of_kind(Kind.UNTRACED):
@@ -250,8 +250,8 @@ class _Graph:
         windows: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
             steps = int(values[parts.n_steps])
-            derivation = decisions_of(node.op)
-            loop = None if derivation is None else windows.get(derivation.parent)
+            relation = relation_of(node.op)
+            loop = None if relation is None else windows.get(relation.parent)
             if isinstance(keep, str):
                 first, last = steps - 1, steps
             elif loop is not None:
@@ -326,7 +326,7 @@ def _buffers_at_start(
     Returns None if the final buffers still contain the required rows.
     """
     once = all(len(part.tape.writes) == 1 for part in parts.of_kind(Kind.MIT_MOT))
-    at_end = window.stop == window.steps or decisions_of(node.op) is None
+    at_end = window.stop == window.steps or relation_of(node.op) is None
     if not window.start or (once and at_end):
         return None
     steps = np.int64(window.start)
@@ -389,6 +389,6 @@ def _record(
             rows = np.concatenate([rows, room])
         outer[part.outer_input] = rows
     loop = LoopRun(node, parts, outer, unwritten)
-    recording = graph.ready.step(node).run(loop, progress, keep=True)
+    recording = graph.evaluator.step(node).run(loop, progress, keep=True)
     recording.first, recording.lengths = window.start, graph.lengths[node]
     return recording

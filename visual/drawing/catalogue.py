@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lab.errors import GraphError, Registry, argument_error, listing
-from lab.gradients.derivation import derivation_of
+from lab.gradients.derivation import Derivation
 from lab.reports.breaking.breakage import Truth
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.study import Study
@@ -87,8 +87,8 @@ def _influence(study: Study, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
 
 
 def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
-    numbered = enumerate(map(derivation_of, study.scans))
-    derivations = {number: item for number, item in numbered if item is not None}
+    numbered = enumerate(getattr(node.op, "derivation", None) for node in study.scans)
+    derivations = {number: item for number, item in numbered if isinstance(item, Derivation)}
     if not derivations:
         why = "phases: no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks."
         at_0 = "order = 0: expected 1 or more, because phases build a derivative."

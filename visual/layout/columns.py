@@ -133,7 +133,7 @@ def touched_rows(tape: TapeTrace, steps: Sequence[int], first: int = 12) -> set[
 def touched_columns(scan: ScanTrace, time: TimeColumns, steps: Sequence[int]) -> set[int]:
     """Return the columns of the slots and of the sequence values that `steps` of a Scan access."""
     columns: set[int] = set()
-    for tape in scan.held:
+    for tape in scan.buffers:
         if not tape.is_total and time.knows(tape.axis):
             columns |= {column_of(tape, row, time) for row in touched_rows(tape, steps)}
     for sequence in scan.sequences:

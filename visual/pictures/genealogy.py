@@ -151,7 +151,7 @@ def _numbers(scans: Iterable[int]) -> str:
 
 def _step_function(scan: ScanTrace) -> tuple[object, ...]:
     """Return the taps and formulas of a Scan, without the names of variables."""
-    tapes = [(tape.argument, tape.kind, tape.tape) for tape in scan.held]
+    tapes = [(tape.argument, tape.kind, tape.tape) for tape in scan.buffers]
     formulas = [
         (f.target.argument, f.target.tap, render(f.expression, lambda v: f"{v.argument}[{v.tap}]"))
         for f in scan.formulas

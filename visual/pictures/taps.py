@@ -145,7 +145,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
         pairs = list(tapes.items())
     elif isinstance(tapes, Trace):
         for scan in (scan for scan in tapes.scans if scan.parent is None):
-            pairs += [(tape.name, tape.tape) for tape in scan.held]
+            pairs += [(tape.name, tape.tape) for tape in scan.buffers]
             pairs += [(sequence.name, ONE_READ) for sequence in scan.sequences]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
         raise argument_error("tapes", tapes, "expected a Tape, Tapes by name, or a Trace.")

@@ -7,14 +7,12 @@ from functools import partial
 import numpy as np
 
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
-from lab.equations.events.sums import Split, reads_of, split, terms_of
+from lab.equations.events.sums import Split, reads_of, rounding_error, split, terms_of
 from lab.equations.events.timeline import step_roles
 from lab.equations.quantities import Quantities, index_of
 from lab.notation import PLAIN, Leaf, render
 from lab.records import cached_property
-from lab.traces.trace import Access, Formula, ScanTrace, SequenceTrace, TapeTrace
-
-CLOSE = 1e-5  # tolerated rounding error of a sum, relative to the largest term
+from lab.traces.trace import Access, Formula, Origin, ScanTrace, SequenceTrace, TapeTrace
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,33 +33,31 @@ class Builder:
         if step is None:
             writes = tuple(
                 self._filling_write(tape, row)
-                for tape in self.scan.held
+                for tape in self.scan.buffers
                 if tape.tape.reads
                 for row in np.flatnonzero(~tape.unwritten).tolist()
             )
             reads = dict.fromkeys(read for write in writes for read in write.reads)
             return Event(number, scan, None, reads=tuple(reads), writes=writes)
-        events = _StepEvents(self, step)
+        accesses = _StepAccesses(self, step)
         nested = self.scan.nested[step] if step < len(self.scan.nested) else None
-        writes = tuple(events.writes())
-        return Event(number, scan, step, reads=tuple(events.reads), writes=writes, nested=nested)
+        writes = tuple(accesses.writes())
+        return Event(number, scan, step, reads=tuple(accesses.reads), writes=writes, nested=nested)
 
     def _filling_write(self, tape: TapeTrace, row: int) -> Write:
         """Return the write of the initial value of a row: outputs of Scans plus a remainder."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
         origins = self.named.origins(tape.argument, row)
-        terms = [self._output_term(*origin[:3]) for origin in origins if origin.is_summand]
-        others = [self._output_term(*each[:3]).source for each in origins if not each.is_summand]
+        terms = [self._output_term(each) for each in origins if each.is_summand]
+        others = [self._output_term(each).source for each in origins if not each.is_summand]
         with np.errstate(all="ignore"):
             left = new - sum((term.value for term in terms), np.zeros_like(new))
-        size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
-        if np.any(~(np.abs(left) <= CLOSE * size)):
+        if np.any(~(np.abs(left) <= rounding_error(new, *(term.value for term in terms)))):
             used = tuple(read for read in others if read is not None)
             terms.append(Term(left, label=self._remainder_name(tape, row), reads=used))
-        reads = [read for term in terms for read in (term.source, *term.reads)]
+        used = tuple(r for term in terms for r in (term.source, *term.reads) if r is not None)
         right = " + ".join(term.text for term in terms) or "0"
-        used = tuple(read for read in reads if read is not None)
-        write = partial(Write, slot=slot, new=new, kind=SlotRole.WRITTEN, sign=PLAIN.arrow)
+        write = partial(Write, slot=slot, new=new, role=SlotRole.WRITTEN, sign=PLAIN.arrow)
         return write(right=right, reads=used, terms=tuple(terms))
 
     def _remainder_name(self, tape: TapeTrace, row: int) -> str:
@@ -73,9 +69,10 @@ class Builder:
         name = self.named.direct_label(tape, row) if tape.gradient_of else ""
         return name or self.named.cost
 
-    def _output_term(self, scan: int, argument: int, row: int) -> Term:
+    def _output_term(self, origin: Origin) -> Term:
         """Return the value in a row of another Scan's output as a `Term`."""
-        slot, tape = self.slot(scan, argument, row), self.named.trace.scans[scan].tape(argument)
+        (scan, argument, row), slot = origin.slot_key, self.slot(*origin.slot_key)
+        tape = self.named.trace.scans[scan].tape(argument)
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
         return Term(read.value, read, label=slot.quantity)
@@ -100,15 +97,15 @@ class Builder:
         return isinstance(variable, TapeTrace)
 
 
-class _StepEvents:
+class _StepAccesses:
     """Builder of the reads and writes of one step."""
 
     def __init__(self, builder: Builder, step: int) -> None:
         self.builder, self.step, self.scan = builder, step, builder.scan
         self.by_leaf: dict[tuple[int, int | None], Read] = {}
         self.reads = list[Read]()
-        self.roles = {t.argument: step_roles(self.scan, t)(step) for t in self.scan.held}
-        for tape in self.scan.held:
+        self.roles = {t.argument: step_roles(self.scan, t)(step) for t in self.scan.buffers}
+        for tape in self.scan.buffers:
             for access in tape.reads:
                 self._add(self._tape_read(tape, access), access.tap)
         for sequence in self.scan.sequences:
@@ -134,7 +131,7 @@ class _StepEvents:
         builder, step = self.builder, self.step
         index = int(sequence.axis.index[step])
         origin = builder.named.origin_read(sequence, step)
-        slot = None if origin is None else builder.slot(*origin[:3])
+        slot = None if origin is None else builder.slot(*origin.slot_key)
         label = builder.named.sequence_label(sequence, index)
         value, argument, name = sequence.values[step], sequence.argument, sequence.name
         return Read(label, value, slot, argument=argument, variable=name, index=index)
@@ -145,15 +142,15 @@ class _StepEvents:
 
     def writes(self) -> list[Write]:
         """Return the writes of the step, for every tape and write tap."""
-        return [self._write(tape, access) for tape in self.scan.held for access in tape.writes]
+        return [self._write(tape, access) for tape in self.scan.buffers for access in tape.writes]
 
     def _write(self, tape: TapeTrace, access: Access) -> Write:
         builder, row, new = self.builder, int(access.rows[self.step]), access.values[self.step]
         slot = builder.slot(builder.named.number, tape.argument, row)
         before = [r for r in self.reads if r.slot == slot and r.is_own]
         old = before[0].value if before else tape.value_before(row, self.step)
-        kind = self.roles[tape.argument][row]
-        write = partial(Write, slot=slot, old=old, new=new, kind=kind, tap=access.tap)
+        role = self.roles[tape.argument][row]
+        write = partial(Write, slot=slot, old=old, new=new, role=role, tap=access.tap)
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
         if formula is None:
             return write()
@@ -162,6 +159,7 @@ class _StepEvents:
         used = reads_of(formula.leaves, self.read)
         expression = formula.expression if len(used) == len(formula.leaves) else None
         write = partial(write, sign=sign, right=right, reads=used, expression=expression)
-        if kind is SlotRole.RESTORED or parts is None:
-            return write(adds_old=kind is SlotRole.RESTORED)
-        return write(terms=terms_of(parts, new, old, self.read), adds_old=parts.adds_old)
+        if role is SlotRole.RESTORED or parts is None:
+            return write(adds_old=role is SlotRole.RESTORED)
+        terms = tuple(terms_of(parts, new, old, self.read))
+        return write(terms=terms, adds_old=parts.adds_old)

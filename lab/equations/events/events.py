@@ -161,7 +161,7 @@ class Events(EventSequence):
         return tuple(
             self.slot(number, tape.argument, row)
             for number, scan in enumerate(self.trace.scans)
-            for tape in scan.held
+            for tape in scan.buffers
             for row in range(len(tape.final))
         )
 
@@ -253,9 +253,9 @@ def _table(events: Sequence[Event]) -> ReportTable:
         ]
         for write in event.writes:
             if event.step is not None or np.any(write.new):
-                old = "" if write.kind is SlotRole.WRITTEN else _number(write.old)
+                old = "" if write.role is SlotRole.WRITTEN else _number(write.old)
                 new = _number(write.new)
-                cells.append((write.kind.value, str(write.slot), old, new, write.formula))
+                cells.append((write.role.value, str(write.slot), old, new, write.formula))
         nothing = ("", "", "", "", "nothing but zeros" if event.step is None else "")
         first, *others = cells or [nothing]
         rows.append((str(event.number), str(event.scan + 1), step, *first))

@@ -131,7 +131,7 @@ class Write:
 
     In a Scan of a derivative, the value is the sum of its terms:
     ``new = sum of term.value + (old if adds_old else 0)``. A forward write has a formula and no
-    terms. `old` is None if the slot was empty. `kind` is the role of the slot in the event: WRITTEN
+    terms. `old` is None if the slot was empty. `role` is the role of the slot in the event: WRITTEN
     if the step does not read the slot, RESTORED if the step writes the value that it read, and
     otherwise OVERWRITTEN. `right` (text) and `expression` (its leaves are the reads) are the right
     side of the formula; "" and None if unknown.
@@ -140,7 +140,7 @@ class Write:
     slot: Slot
     old: np.ndarray | None = None
     new: np.ndarray
-    kind: SlotRole
+    role: SlotRole
     tap: int | None = None
     sign: str = "="  # or an arrow if the write replaces a value
     right: str = ""  # buf[0]·2·x₃ + buf[1]
@@ -204,7 +204,7 @@ class Event:
     @property
     def overwritten(self) -> tuple[Slot, ...]:
         """The slots that the step reads and then replaces, including restored slots."""
-        return tuple(w.slot for w in self.writes if w.kind is not SlotRole.WRITTEN)
+        return tuple(w.slot for w in self.writes if w.role is not SlotRole.WRITTEN)
 
     @property
     def saved(self) -> tuple[Slot, ...]:
@@ -223,7 +223,7 @@ class Event:
             if read.role is SlotRole.PRESERVED and read.slot is not None
         ]
         for write in self.writes:
-            role = "written" if write.kind is SlotRole.WRITTEN else "overwritten"
+            role = "written" if write.role is SlotRole.WRITTEN else "overwritten"
             rows.append(cells(write.slot, role, write.old, write.new))
         for read in self.reads:
             if read.role is SlotRole.READ:

@@ -10,10 +10,10 @@ from lab.equations.events.records import Read, Term
 from lab.equations.factors import factor_of, rest_of, sum_of, without_names
 from lab.equations.numbers import array_of
 from lab.notation import Call, Expression, Leaf, Let, body_of, leaves_of, summands_of
-from lab.notation import Term as Expr
+from lab.notation import Term as FormulaTerm
+from lab.records import cached_property
 
-# Tolerated rounding error of the sum of the terms, relative to the largest term.
-CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
+Reader = Callable[[Leaf], Read | None]  # returns the value of a leaf at a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,13 +21,17 @@ class Summand:
     """A summand of a formula: `source` times `part`, or only `part` if `is_product` is false.
 
     A *source* is a leaf that is a gradient. If the summand is not a product, `source` is the only
-    source in `part`, or None. `leaves` are the other leaves of `part`.
+    source in `part`, or None.
     """
 
     part: Expression
     source: Leaf | None
     is_product: bool
-    leaves: tuple[Leaf, ...]
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of `part` other than the source."""
+        return tuple(leaf for leaf in leaves_of(self.part) if leaf != self.source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,74 +58,78 @@ def split(expression: Expression, old: Leaf | None, is_source: Callable[[Leaf], 
     adds_old = old is not None and old in terms
     if adds_old and old is not None:
         terms.remove(old)
-    factors = defaultdict[Leaf, list[Expr | None]](list)
-    rests, others = list[Expr | None](), list[Expression]()
+    factors = defaultdict[Leaf, list[FormulaTerm | None]](list)
+    rests, others = list[FormulaTerm | None](), list[Expression]()
     for term in terms:
         known = {leaf: factor_of(term, leaf) for leaf in leaves_of(term) if is_source(leaf)}
-        if bindings or None in known.values():
+        if bindings or None in known.values():  # bindings: too many names for a readable factor
             others.append(Let(bindings, term) if bindings else term)
             continue
         rests.append(rest_of(term, is_source))
         for leaf, factor in known.items():
             factors[leaf].append(factor)
     sums = ((leaf, sum_of("Add", parts)) for leaf, parts in factors.items())
-    summands = [Summand(part, leaf, True, tuple(leaves_of(part))) for leaf, part in sums if part]
+    summands = [Summand(part, leaf, is_product=True) for leaf, part in sums if part]
     rest = sum_of("Add", rests)
     for part in others if rest is None else [rest, *others]:
-        leaves = leaves_of(part)
-        sources = [*filter(is_source, leaves)]
+        sources = [*filter(is_source, leaves_of(part))]
         source = sources[0] if len(sources) == 1 else None
-        used = tuple(leaf for leaf in leaves if leaf != source)
-        summands.append(Summand(part, source, False, used))
+        summands.append(Summand(part, source, is_product=False))
     return Split(adds_old, tuple(summands))
 
 
-def terms_of(
-    parts: Split, new: np.ndarray, old: np.ndarray | None, read: Callable[[Leaf], Read | None]
-) -> tuple[Term, ...]:
-    """Return the terms of a written value `new` at a step; `read` returns the value of a leaf.
+def terms_of(parts: Split, new: np.ndarray, old: np.ndarray | None, read: Reader) -> list[Term]:
+    """Return the terms of a written value `new` at a step.
 
     All summands that NumPy cannot evaluate form one term. If the sum of the terms differs from
     `new`, for example because an operation is not elementwise, a single term replaces them.
     """
-    drafts = [_term(summand, read) for summand in parts.summands]
+    drafts = [(summand, _term(summand, read, new.shape)) for summand in parts.summands]
+    terms = [term for _, term in drafts if term is not None]
+    unknown = [summand for summand, term in drafts if term is None]
     start = old if parts.adds_old and old is not None else np.zeros_like(new)
-    known = [t for t in drafts if t.value.shape == new.shape]
-    unknown = [t for t in drafts if t.value.shape != new.shape]
+    values = [start, *(term.value for term in terms)]
     with np.errstate(all="ignore"):
-        left = new - sum((term.value for term in known), start)
-        size = np.max(np.abs([new, start, *(term.value for term in known)]), initial=0)
+        left = new - sum(values[1:], start)
     if unknown:
-        return (*known, _merge(unknown, left))
-    close = CLOSE if new.dtype == np.float64 else CLOSE_SINGLE
-    if known and np.max(np.abs(left), initial=0) > close * size:  # the comparison is False for nan
-        return (_merge(known, new - start),)
-    return tuple(known)
+        return [*terms, _merge([_without_factor(each, left, read) for each in unknown], left)]
+    if terms and np.max(np.abs(left), initial=0) > rounding_error(new, *values):  # False for nan
+        return [_merge(terms, new - start)]
+    return terms
 
 
-UNKNOWN = np.empty((0,) * 9)  # no value has this shape
+def rounding_error(whole: np.ndarray, *terms: np.ndarray) -> float:
+    """Return the tolerated rounding error of a sum: a fraction of the largest entry.
 
-
-def _term(summand: Summand, read: Callable[[Leaf], Read | None]) -> Term:
-    """Return a summand as a term.
-
-    The value of the term is UNKNOWN if it cannot be computed, or if the shapes of the source and of
-    its factor differ.
+    The fractions are above the errors of a step, and below the four digits that we print.
     """
+    is_single = any(value.dtype.char in "ef" for value in (whole, *terms))  # half, single
+    size = max(np.max(np.abs(value), initial=0) for value in (whole, *terms))
+    return (1e-4 if is_single else 1e-9) * float(size)
 
-    def value(leaf: Leaf) -> np.ndarray | None:
-        return None if (found := read(leaf)) is None else found.value
 
-    leaf, part, used = summand.source, summand.part, reads_of(summand.leaves, read)
-    source, number = None if leaf is None else read(leaf), array_of(part, value)
-    if not summand.is_product or leaf is None:
-        known = UNKNOWN if number is None else number
-        return Term(known, source, reads=used, expression=part)
-    if source is None or number is None or number.shape not in ((), source.value.shape):
-        product = Call("Mul", (leaf, body_of(part)))
-        return Term(UNKNOWN, source, reads=used, expression=product)
+def _term(summand: Summand, read: Reader, shape: tuple[int, ...]) -> Term | None:
+    """Return a summand as a term; None if NumPy cannot compute its value or the shape differs."""
+    number = array_of(summand.part, lambda leaf: getattr(read(leaf), "value", None))
+    source = None if summand.source is None else read(summand.source)
+    if number is None:
+        return None
+    if not summand.is_product:
+        return _without_factor(summand, number, read) if number.shape == shape else None
+    if source is None or source.value.shape != shape or number.shape not in ((), shape):
+        return None
     with np.errstate(all="ignore"):
-        return Term(source.value * number, source, number, reads=used, expression=part)
+        product, used = source.value * number, reads_of(summand.leaves, read)
+    return Term(product, source, number, reads=used, expression=summand.part)
+
+
+def _without_factor(summand: Summand, value: np.ndarray, read: Reader) -> Term:
+    """Return a summand with the given value as a term whose expression contains the source."""
+    leaf, whole = summand.source, summand.part
+    if summand.is_product and leaf is not None:
+        whole = Call("Mul", (leaf, body_of(whole)))
+    source = None if leaf is None else read(leaf)
+    return Term(value, source, reads=reads_of(summand.leaves, read), expression=whole)
 
 
 def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
@@ -136,6 +144,6 @@ def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
     return Term(value, source, label=label, reads=tuple(used))
 
 
-def reads_of(leaves: Iterable[Leaf], read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
+def reads_of(leaves: Iterable[Leaf], read: Reader) -> tuple[Read, ...]:
     """Return the reads of leaves at a step; skip unknown leaves."""
     return tuple(value for leaf in leaves if (value := read(leaf)) is not None)

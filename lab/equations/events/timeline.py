@@ -76,7 +76,7 @@ class Timeline:
         """Yield each access to a slot with the key of the slot, Scan by Scan."""
         for number, scan in enumerate(self.trace.scans):
             filling, named = self.filling(number), ScanOf(self.trace, number)
-            for tape in scan.held:
+            for tape in scan.buffers:
                 roles = step_roles(scan, tape)
                 for step in range(scan.steps):
                     event = self.event_number(number, step)
@@ -87,13 +87,14 @@ class Timeline:
                 for row in np.flatnonzero(~tape.unwritten).tolist():
                     yield (number, tape.argument, row), Touch(filling, None)
                     for origin in named.origins(tape.argument, row):
-                        yield origin[:3], Touch(filling, SlotRole.SAVED, True)
+                        yield origin.slot_key, Touch(filling, SlotRole.SAVED, True)
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
                     event = self.event_number(number, step)
                     for origin in named.origins(sequence.argument, step):
-                        yield origin[:3], Touch(event, SlotRole.SAVED, sequence.is_outer_gradient)
+                        continues = sequence.is_outer_gradient
+                        yield origin.slot_key, Touch(event, SlotRole.SAVED, continues)
 
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
@@ -108,30 +109,29 @@ class Timeline:
         is_used = (slot.scan, slot.argument, slot.row) in self._results
         is_used |= any(touch.continues for touch in touches)
         is_result = is_used and not any(role in CHANGES for role in later)
-        if any(role in (*CHANGES, SlotRole.RESTORED) for role in before):
-            if is_result:
-                return SlotRole.RESULT
-            return SlotRole.INTERMEDIATE if later else SlotRole.DONE
-        tape = scan.tape(slot.argument)
-        assert tape is not None, f"{slot}: a slot of this trace has a tape"
-        is_unfilled = self.filled[slot.scan] and None not in before
-        if is_unfilled or slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
-            return SlotRole.EMPTY
-        has_arrived = slot.row in scan.arrived(tape)  # written by steps that were not recorded
-        if scan.parent is None and not has_arrived:
-            return SlotRole.INPUT
-        is_zero = not np.any(tape.initial[slot.row])
-        if is_result and (not later or ({*later} == {SlotRole.SAVED} and not is_zero)):
+        if not any(role in (*CHANGES, SlotRole.RESTORED) for role in before):  # an initial value
+            tape = scan.tape(slot.argument)
+            assert tape is not None, f"{slot}: a slot of this trace has a tape"
+            is_unfilled = self.filled[slot.scan] and None not in before
+            if is_unfilled or slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
+                return SlotRole.EMPTY
+            has_arrived = slot.row in scan.arrived(tape)  # written by steps that were not recorded
+            if scan.parent is None and not has_arrived:
+                return SlotRole.INPUT
+            is_zero = not np.any(tape.initial[slot.row])
+            # An initial gradient is a result only if no step of its own Scan reads it later.
+            is_result &= not later or ({*later} == {SlotRole.SAVED} and not is_zero)
+            if later and not is_result and not has_arrived:
+                return SlotRole.PENDING if is_zero else SlotRole.SEED
+        if is_result:  # no later step changes the value that another Scan or an output uses
             return SlotRole.RESULT
-        if has_arrived or not later:
-            return SlotRole.INTERMEDIATE if later else SlotRole.DONE
-        return SlotRole.PENDING if is_zero else SlotRole.SEED
+        return SlotRole.INTERMEDIATE if later else SlotRole.DONE
 
     @cached_property
     def _results(self) -> frozenset[Key]:
         """The slots from which the trace computes outputs, without another Scan in between."""
         origins = self.trace.origins[-1].values()
-        return frozenset(origin[:3] for each in origins for origin in each)
+        return frozenset(origin.slot_key for each in origins for origin in each)
 
 
 @cached_in_record
@@ -168,7 +168,7 @@ def _needed_arguments(scan: ScanTrace) -> set[int]:
     these gradients need is excluded.
     """
     arguments = {argument.argument for argument in scan.sequences}
-    needed = [t.argument for t in scan.held if t.used or t.collects]
+    needed = [t.argument for t in scan.buffers if t.used or t.collects]
     if not {*needed} <= {formula.target.argument for formula in scan.formulas}:
         return arguments  # without the formula of a value, all arguments may be needed
     formulas = (formula for formula in scan.formulas if formula.target.argument in needed)

@@ -18,8 +18,8 @@ from pytensor.graph.traversal import toposort
 from lab.equations.reading import system
 from lab.equations.system import System
 from lab.errors import KindError, LabError, argument_error, listing, printable
-from lab.gradients.decisions import Decisions, ReadingGroup, scan_names
-from lab.gradients.derivation import Derivation, derivation_of
+from lab.gradients.decisions import ReadingGroup, relation_of, scan_names
+from lab.gradients.derivation import Derivation
 from lab.gradients.derivative import check_wrt
 from lab.gradients.pullback import derive
 from lab.gradients.status import (
@@ -135,10 +135,10 @@ def _derivations(root: Variable, graphs: Sequence[Variable]) -> dict[Apply | Op,
     contains a copy of the node.
     """
     before = set(scan_nodes([root]))
-    outer = (derivation_of(node) for node in scan_nodes(graphs) if node not in before)
-    inner = (derivation_of(node) for node, inside in _all_scans(graphs) if inside)
-    within = {d.parent.op: d for d in inner if d is not None}
-    return {**within, **{d.parent: d for d in outer if d is not None}}
+    outer = (relation_of(node.op) for node in scan_nodes(graphs) if node not in before)
+    inner = (relation_of(node.op) for node, inside in _all_scans(graphs) if inside)
+    within = {d.parent.op: d for d in inner if isinstance(d, Derivation)}
+    return {**within, **{d.parent: d for d in outer if isinstance(d, Derivation)}}
 
 
 def _all_scans(
@@ -185,7 +185,7 @@ def _reports(
         )
 
 
-def _saved_arrays(derivation: Decisions, forward: System) -> Iterator[SavedArray]:
+def _saved_arrays(derivation: Derivation, forward: System) -> Iterator[SavedArray]:
     """Yield the arrays that the backward Scan of a derivation reads and fills."""
     limit = derivation.forward.truncate_gradient
     n_steps = forward.step_count

@@ -302,7 +302,7 @@ class _Run:
         """
         feeds = self.trace.feeds if scan is None else self.trace.scans[scan].feeds
         for feed in (feed for feed in feeds if feed.into == into):
-            tape = self.trace.scans[feed.scan].tape(feed.variable)
+            tape = self.trace.scans[feed.scan].tape(feed.argument)
             if tape is None:
                 continue
             for write in tape.writes:

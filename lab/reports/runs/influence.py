@@ -45,7 +45,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import ONE_READ, ONE_WRITE, Kind
-from lab.traces.run import Ready, Values, checked_values, run
+from lab.traces.run import Evaluator, Values, checked_values, run
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
@@ -190,7 +190,7 @@ def influence(
         trace = trace_of(derivative, known)
     loops = scan_names(nodes)
     check_type("trace", trace, Trace, "a Trace of the derivative")
-    if tuple(each.called for each in trace.scans) != loops:
+    if tuple(each.base_name for each in trace.scans) != loops:
         raise argument_error("trace", trace, f"expected a trace of {listing(loops)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, read_node(nodes[number]), known)
@@ -265,13 +265,13 @@ class _Steps:
         factors = {
             (state, read): np.zeros((steps, sizes[state], sizes[read[0]])) for state, read in filled
         }
-        ready, size = Ready(), max(1, min(BATCH, max(self.entries)))
+        evaluator, size = Evaluator(), max(1, min(BATCH, max(self.entries)))
         for first in range(0, max(self.entries), size):
             for state, cotangents in enumerate(output_cotangents):
                 units = np.eye(first + size, sizes[state], dtype=cotangents.type.dtype)[first:]
                 shape = self.states[state].initial.shape[1:]
                 self.given[cotangents] = units.reshape(size, *shape)
-            values, _ = run(list(filled.values()), self.given, record=False, ready=ready)
+            values, _ = run(list(filled.values()), self.given, record=False, evaluator=evaluator)
             for key, matrices in factors.items():
                 rows = np.asarray(values[filled[key]]).reshape(steps, -1, matrices.shape[2])
                 part = matrices[:, first : first + size]

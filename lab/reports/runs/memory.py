@@ -181,9 +181,9 @@ def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
         sequences = {sequence.argument for sequence in of.scan.sequences}
         for feed in of.scan.feeds:
             verb = "reads" if feed.into in sequences else "starts with"
-            last[feed.scan, feed.variable] = number, f"Scan {number} {verb} it"
+            last[feed.scan, feed.argument] = number, f"Scan {number} {verb} it"
     for feed in trace.feeds:
-        last.setdefault((feed.scan, feed.variable), (feed.scan + 1, "a result is computed from it"))
+        last.setdefault((feed.scan, feed.argument), (feed.scan + 1, "a result is computed from it"))
     for named in Quantities.each(trace):
         number = named.number + 1
         for sequence in named.scan.sequences:
@@ -191,7 +191,7 @@ def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
                 name = named.sequence_label(sequence, None)
                 size, why = sequence.values.nbytes, "one value per step"
                 yield BufferLifetime(name, size, number, last=number, why=why)
-        for tape in named.scan.held:
+        for tape in named.scan.buffers:
             name = named.tape_label(tape, None)
             if tape in named.scan.tapes:
                 yield BufferLifetime(name, tape.initial.nbytes, number, last=number, why=BEGINS)

@@ -99,7 +99,7 @@ def check_sums(trace, events):
                 assert write.terms == ()
                 continue
             if event.step is not None:  # a pullback adds to each slot that it reads and writes
-                assert write.adds_old == (write.kind is not SlotRole.WRITTEN)
+                assert write.adds_old == (write.role is not SlotRole.WRITTEN)
             parts = [np.asarray(term.value) for term in write.terms]
             parts += [write.old] if write.adds_old else []
             total = np.sum(parts, axis=0) if parts else np.zeros_like(write.new)
@@ -119,7 +119,7 @@ def accesses(trace):
     event = 0
     for number, run in enumerate(trace.scans):
         states = {tape.argument for tape in run.tapes}
-        fed = [(f.into, row, (f.scan, f.variable, n)) for f in run.feeds for row, n, _ in f.rows]
+        fed = [(f.into, row, (f.scan, f.argument, n)) for f in run.feeds for row, n, _ in f.rows]
         if run.parent is not None or any(into in states for into, _, _ in fed):
             event += 1
             filled = [(t.argument, row) for t in run.tapes for row in np.flatnonzero(~t.unwritten)]
@@ -129,7 +129,7 @@ def accesses(trace):
         copied = {(target.argument, target.tap) for target in copies}
         for step in range(run.steps):
             event += 1
-            for tape in run.held:
+            for tape in run.buffers:
                 place, start = (number, tape.argument), tape.tape.origin + step
                 yield from ((event, (*place, start + tap), "read") for tap in tape.tape.reads)
                 for tap in tape.tape.writes:
@@ -149,7 +149,7 @@ def expected_role(trace, slot, moment, touched):
         return role if "read" in now else "written"
     if now - {"fill"}:
         return "preserved" if "read" in now else "saved"
-    outputs = {(f.scan, f.variable, row.source) for f in trace.feeds for row in f.rows}
+    outputs = {(f.scan, f.argument, row.source) for f in trace.feeds for row in f.rows}
     is_result = (slot in outputs or "source" in past | later) and "write" not in later
     run, (_, argument, row) = trace.scans[slot[0]], slot
     tape = run.tape(argument)
@@ -181,7 +181,7 @@ def raw_rows(trace):
     """Return the role and the new value of every row in every step, from the taps only."""
     rows = []
     for number, run in enumerate(trace.scans):
-        for tape in run.held:
+        for tape in run.buffers:
             for step in range(run.steps):
                 start = tape.tape.origin + step
                 read = {start + access.tap: access.values[step] for access in tape.reads}

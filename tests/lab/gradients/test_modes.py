@@ -191,7 +191,7 @@ def test_a_name_with_an_index_has_one_value(name):
     """A value that one Scan computes and another reads has the same name and index in both."""
     trace = lab.trace(gallery.loops[name].derivative(3, mode="taylor"))
     for scan_trace in trace.scans:
-        names = [tape.name for tape in scan_trace.held]
+        names = [tape.name for tape in scan_trace.buffers]
         assert len(set(names)) == len(names)
     tapes = [tape for scan in trace.scans for tape in scan.tapes if tape.axis is not None]
     written = {

@@ -70,7 +70,7 @@ def test_traces_are_frozen_and_compared_by_value():
 def test_the_name_of_the_cost_is_its_formula(name, cost):
     loop = gallery.loops[name].with_steps(3)
     trace = loop.trace(order=0, cost=cost)
-    (tape, *_) = (t for t in trace.scans[0].held if t.name == next(iter(loop.states)).name)
+    (tape, *_) = (t for t in trace.scans[0].buffers if t.name == next(iter(loop.states)).name)
     values = dict(zip(tape.axis.index.tolist(), tape.final, strict=True))
     formula = trace.names[0].removeprefix("C = ").replace(" − ", " + -").replace("−", "-")
     total = 0.0

@@ -167,7 +167,7 @@ def test_the_first_difference_is_reported(name, rule):
         for number, (scan, other) in enumerate(
             zip(breakage.true.scans, breakage.broken.scans, strict=True)
         )
-        for tape, twin in zip(scan.held, other.held, strict=True)
+        for tape, twin in zip(scan.buffers, other.buffers, strict=True)
         for write, changed in zip(tape.writes, twin.writes, strict=True)
         for step in range(scan.steps)
         if not np.allclose(write.values[step], changed.values[step], rtol=1e-7, atol=0)

@@ -67,7 +67,7 @@ def test_reported_sizes_equal_the_sizes_of_the_arrays(name):
     trace = loop.trace(order=1, wrt=loop.states[0].name, cost="sum")
     sizes = {tape.name: tape.final.nbytes for tape in trace.scans[0].tapes}
     for backward in trace.scans[1:]:
-        sizes |= {f"gradient of {tape.gradient_of}": tape.final.nbytes for tape in backward.held}
+        sizes |= {f"gradient of {tape.gradient_of}": tape.final.nbytes for tape in backward.buffers}
     saved = {item.name: item for item in explanation.scans[0].saved}
     assert 0 < len(saved) == len(explanation.scans[0].saved)
     for name, item in saved.items():
@@ -79,7 +79,7 @@ def test_a_truncated_gradient_stores_the_rows_of_its_own_steps():
     options = {"n_steps": 6, "truncate_gradient": 2}
     xs = scan(lambda x, a: a * x, outputs_info=[x], non_sequences=[a], **options)
     trace = lab.trace(lab.derivative(xs[-1], a), {x: 0.5, a: 1.1})
-    sizes = sorted(tape.final.nbytes for each in trace.scans for tape in each.held)
+    sizes = sorted(tape.final.nbytes for each in trace.scans for tape in each.buffers)
     assert sorted(array.bytes for array in lab.explain(xs[-1], a).saved) == sizes
 
 

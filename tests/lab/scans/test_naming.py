@@ -8,7 +8,6 @@ from fuzzing.outcomes import error_test
 
 import lab
 from lab.equations.quantities import Quantities
-from lab.gradients.derivation import derivation_of
 from lab.gradients.symbols import cost_symbol
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, calls_of, leaves_of, render
@@ -132,7 +131,7 @@ def reports(name):
     yield from (lab.canonical(loop), lab.compiled(loop, wrt=name))
     derived = loop.derivative(2, cost=[1, -2, -1])
     yield derived.names
-    yield from (derivation_of(node) for node in scan_nodes([derived.value])[1:])
+    yield from (node.op.derivation for node in scan_nodes([derived.value])[1:])
     yield lab.explain(derived.values[0], derived.wrt)
 
 

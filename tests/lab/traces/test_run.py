@@ -12,7 +12,7 @@ import lab
 from lab.equations.quantities import Quantities
 from lab.loops import gallery
 from lab.scans.replacing import with_plain
-from lab.traces.run import Ready, run
+from lab.traces.run import Evaluator, run
 from lab.traces.scan_of import ScanOf
 
 
@@ -150,10 +150,10 @@ def test_runs_that_share_a_cache_are_independent():
 
     sums = scan(outer, sequences=[x], outputs_info=[pt.zeros(())])
     outputs = [doubled(sums[-1]), sums, pt.alloc(x[0], 2)]  # no later run overwrites the last array
-    ready, pairs = Ready(), []
+    evaluator, pairs = Evaluator(), []
     for entries, factor in (([1.0, 2.0], 2.0), ([3.0], 3.0), ([1.0, 2.0, 4.0], 0.5)):
         shared.set_value(factor)
-        values, _ = run(outputs, {x: np.array(entries)}, ready=ready)
+        values, _ = run(outputs, {x: np.array(entries)}, evaluator=evaluator)
         partial = np.cumsum(entries) * factor**2
         pairs.append(([values[v] for v in outputs], [2 * partial[-1], partial, entries[:1] * 2]))
     for results, expected in pairs:

@@ -32,7 +32,7 @@ def differing(part, whole):
     pairs = [*zip(part.names, part.outputs, whole.outputs, strict=True)]
     for trace_window, full in zip(part.scans, whole.scans, strict=True):
         steps = slice(trace_window.first, trace_window.first + trace_window.steps)
-        for tape, twin in zip(trace_window.held, full.held, strict=True):
+        for tape, twin in zip(trace_window.buffers, full.buffers, strict=True):
             rows = slice(trace_window.first, trace_window.first + len(tape.initial))
             if twin.axis is not None:
                 pairs.append((f"{tape.name}: axis", tape.axis.index, twin.axis.index[rows]))

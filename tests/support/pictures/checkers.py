@@ -359,7 +359,7 @@ def opened(picture: Picture) -> Iterable[object]:
         holders = [
             number
             for number, scan in enumerate(trace.scans, start=1)
-            for row in (row.ravel() for tape in scan.held for row in tape.final)
+            for row in (row.ravel() for tape in scan.buffers for row in tape.final)
             if row.size and (row[: result.size] == result[: row.size]).all()
         ]
         bold = [s for s in picture.scene.walk() if isinstance(s, Text) and s.bold]

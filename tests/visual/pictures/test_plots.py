@@ -65,7 +65,7 @@ def number_at(axis, position):
 def test_lines_show_the_numbers_of_the_trace(name, scan):
     trace = trace_of(name, 1)
     panels, quantities = panels_of(values(trace, scan=scan)), NamedScan(trace, scan - 1)
-    tapes = [tape for tape in quantities.scan.held if tape.final.ndim == 1]
+    tapes = [tape for tape in quantities.scan.buffers if tape.final.ndim == 1]
     assert tapes
     for tape in tapes:
         title = f"{scan} · {quantities.variable_label(tape)}"
@@ -98,7 +98,7 @@ def test_hidden_quantities_are_counted_and_can_be_shown(name):
     assert len(panels_of(values(trace, all=True))) == len(series) + states
     for number, scan in enumerate(trace.scans[:3], start=1):
         panels = panels_of(values(trace, scan=number))
-        assert len([t for t in panels if "|" not in t and "‖" not in t]) == len(scan.held)
+        assert len([t for t in panels if "|" not in t and "‖" not in t]) == len(scan.buffers)
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     for scan in (forward, backward):
         # Count all slots of each tape, even slots that a loop with `until` leaves unused.
         allocated, used, size = Counter[str](), Counter[str](), 0
-        for tape in scan.held:
+        for tape in scan.buffers:
             array = max(tape.initial, tape.final, key=len)
             allocated[tape.name] += len(array)
             used[tape.name] += len(tape.final)

@@ -133,7 +133,7 @@ class Run:
                 is_backward=scan.parent is not None and times[0] > times[-1],
                 order=scan.order,
                 events=range(own[0], own[-1] + 1) if own else range(0),
-                taps="\n".join(f"{tape.name} {tape.tape}" for tape in scan.held),
+                taps="\n".join(f"{tape.name} {tape.tape}" for tape in scan.buffers),
                 run=label,
             )
 
@@ -189,7 +189,7 @@ class Run:
         for event in self.ticks.values():
             for write in self.writes(event):
                 terms = [(*term.reads, term.source) for term in write.terms] or [write.reads]
-                for read in chain(*terms) if write.kind is not SlotRole.RESTORED else ():
+                for read in chain(*terms) if write.role is not SlotRole.RESTORED else ():
                     if read is not None:
                         readers[self.columns.place_of(event.scan, read)].add(event.number)
         return readers
@@ -219,7 +219,7 @@ class Run:
         def is_single(write: Write) -> bool:
             """Return whether a write plays alone. Copies, restored values, and zeros do not."""
             is_sum = any(np.any(term.value) for term in write.terms)
-            is_new = write.kind is not SlotRole.RESTORED and (is_sum or not write.terms)
+            is_new = write.role is not SlotRole.RESTORED and (is_sum or not write.terms)
             return is_sum and len(write.terms) > 1 if is_filling else is_new
 
         for write in sorted(parts, key=is_single):  # writes that play alone play last

@@ -109,7 +109,7 @@ def _rows(named: Quantities) -> Iterator[Row]:
     scan = named.scan
     starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(named.root)}
     time = TimeColumns(timeline(named.root.scan).starts | starts)
-    tapes = [t for t in scan.held if t.used or t.collects or scan.parent is None]
+    tapes = [t for t in scan.buffers if t.used or t.collects or scan.parent is None]
     times = {
         tape.argument: {row: column_of(tape, row, time) for row in range(len(tape.final))}
         for tape in tapes

@@ -39,7 +39,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: Event, write: Write, targe
     `cell_of` returns the index of the cell of a read value, or None for a value without a cell.
     """
     kind = PartKind.SUM if write.terms else PartKind.FORMULA
-    if write.kind is SlotRole.RESTORED:
+    if write.role is SlotRole.RESTORED:
         kind = PartKind.RESTORED
     if event.step is None:
         kind = PartKind.FILL
@@ -53,7 +53,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: Event, write: Write, targe
         old=wording.number(write.old),
         new=wording.number(write.new),
         adds=adds,
-        replaces=write.kind is SlotRole.OVERWRITTEN,
+        replaces=write.role is SlotRole.OVERWRITTEN,
         is_addition=kind is PartKind.SUM and adds and bool(old) and any(products),
         terms=terms,
         formula=write.in_buffers,

@@ -64,7 +64,7 @@ def scene_of_step(
     """
     around, last = None, len(events(trace))
     if scan is not None:
-        slots = ((scan, t.argument, int(t.writes[0].rows[step])) for t in trace.scans[scan].held)
+        slots = ((scan, t.argument, int(t.writes[0].rows[step])) for t in trace.scans[scan].buffers)
         places = Columns(trace).addresses
         around = next((places[slot][1] for slot in slots if slot in places), step)
         last = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))

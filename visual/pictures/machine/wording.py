@@ -123,7 +123,7 @@ class Wording:
         """Return the ink of a value that a sum reads."""
         if read is None:
             return Ink.SAVED
-        is_same = any(w.kind is SlotRole.RESTORED and w.slot == read.slot for w in event.writes)
+        is_same = any(w.role is SlotRole.RESTORED and w.slot == read.slot for w in event.writes)
         return Ink.PRESERVED if is_same else INKS.get(read.role, Ink.SAVED)
 
     def quantity(self, slot: Slot) -> str:
@@ -144,7 +144,7 @@ class Wording:
 
         The ink of a new value is `WRITTEN` unless the step has read the old value.
         """
-        ink = NEW_INKS.get(write.kind, Ink.OVERWRITTEN)
+        ink = NEW_INKS.get(write.role, Ink.OVERWRITTEN)
         sign = (Phrase(f"{self.sign} "),) if self.sign else ()
         name = f"{self.quantity(write.slot)}{self._bracket(write.new)}:  "
         number = Number(self.number(write.new), ink, array=self.shown(write.new))
@@ -152,7 +152,7 @@ class Wording:
 
     def equation(self, event: Event, write: Write) -> Equation:
         """Return the equation of a write: a sum, a formula, or a value that is written back."""
-        if write.kind is SlotRole.RESTORED:
+        if write.role is SlotRole.RESTORED:
             return Equation((*self._left(write), Phrase(" is written back unchanged")))
         expression, operands = (self._sum if write.terms else self._formula)(event, write)
         numbers = {o.leaf: n for o in operands if (n := self.scalar(o.value)) is not None}
@@ -251,12 +251,12 @@ class Wording:
         scan = f"Scan {parent.number + 1}"
         index = None if tape.is_total else index_of(tape, write.slot.row)
         quantity = parent.quantity_name(tape.gradient_of, index) if tape.gradient_of else ""
-        if write.kind is SlotRole.RESTORED:
+        if write.role is SlotRole.RESTORED:
             return (
                 f"Step {step} of {scan} adds to {quantity or 'a slot'}: new = old + …, and no "
                 "later step reads old. The gradient of old is the gradient of new."
             )
-        held = parent.scan.held if parent.parent else ()
+        held = parent.scan.buffers if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
         readers = [
             w

@@ -191,8 +191,8 @@ class Pieces:
         x = gradient.width + 4
         arrow = sized(x + ARROW + 4, LINE, gradient, Arrow(((x, 11), (x + ARROW, 11))))
         name, of = outcome.holder, self.of
-        tapes = [tape for tape in of.scan.held if tape.name == name] if of is not None else []
-        is_part = any(of and of.share(tape) and not tape.collects for tape in tapes)
+        tapes = [tape for tape in of.scan.buffers if tape.name == name] if of is not None else []
+        is_part = any(of and of.part_number(tape) and not tape.collects for tape in tapes)
         note = [self.words("a part: other Scans add to it", muted=True)] * is_part
         return above(*flow([beside(arrow, chip, gap(8)), *note], self.width, 0))
 

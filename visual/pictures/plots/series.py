@@ -102,7 +102,7 @@ def series_of(
     With `steps`, yield only the values with an index from ``steps.start`` to ``steps.stop``.
     Magnitudes replace complex numbers.
     """
-    for tape in named.scan.held if tapes is None else tapes:
+    for tape in named.scan.buffers if tapes is None else tapes:
         filled = ~tape.unwritten[: len(tape.final)]  # a loop that stops early leaves a shorter tape
         for write in tape.writes:
             filled[write.rows] = True

@@ -89,7 +89,7 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
         for named in NamedScan.each(loop.trace):
             tapes = [t for t in named.scan.tapes if t.gradient_of is not None and not t.is_total]
             for tape in tapes if named.scan.parent == loop.number else ():
-                group = sizes.setdefault((tape.gradient_of, named.share(tape)), [])
+                group = sizes.setdefault((tape.gradient_of, named.part_number(tape)), [])
                 group += [series.sizes for series in series_of(named, steps, [tape])]
         for rank, group in enumerate(sizes.values()):
             title = f"{group[0].name}{' and higher' * (len(group) > 1)}"

@@ -205,7 +205,7 @@ class StepCards(StepNodes):
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
             return ""
         if tape.is_total:
-            part = " (a part)" if self.named.share(tape) else ""
+            part = " (a part)" if self.named.part_number(tape) else ""
             whole = self.named.whole_label(tape, None)
             return f"{'old' if reads else 'new'} total of {whole}{part}"
         label = self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))

@@ -106,7 +106,7 @@ class Backward(Table):
         lines, named = self._lines(step), self.named
         if step < 0:
             is_named = any(a != b for line in lines for a, b in line.heads.values())
-            meaning = "accumulates" * (is_named and not self.scan.carries)
+            meaning = "accumulates" * (is_named and not self.scan.is_pushforward)
             if first is None or named.parent is None or named.moment(first - 1)[0] < 0:
                 return Row("initial", lines, meaning=meaning)
             return Row("initial", lines, moment=named.moment(first - 1), meaning=meaning)
@@ -122,7 +122,7 @@ class Backward(Table):
     def _result(self) -> Row:
         """Return the row of the tapes and outputs that are used outside the Scan."""
         scan = self.scan
-        if scan.carries:
+        if scan.is_pushforward:
             return Row()
         lines = self._lines(scan.steps)
         totals = filter(self._is_result, self.slots.totals if scan.parent is not None else ())

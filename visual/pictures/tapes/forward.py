@@ -28,9 +28,9 @@ class Forward(Table):
 
     def __init__(self, named: NamedScan, events: Events, all: bool = False) -> None:
         self.named, self.scan, self.run, self.all = named, named.scan, events, all
-        self.time = timeline(named.root.scan)
+        self.time, tapes = timeline(named.root.scan), named.scan.buffers
         self.reached = {  # the values with a nonzero direct gradient of the cost
-            named.row_key(tape, row) for tape in self.scan.held for row in reached_rows(named, tape)
+            named.row_key(tape, row) for tape in tapes for row in reached_rows(named, tape)
         }
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
@@ -82,7 +82,7 @@ class Forward(Table):
             known |= zip(sequence.axis.index.tolist(), sequence.values, strict=True)
         for name, known in values.items():
             yield name, [(index, known[index], Role.INPUT, None) for index in sorted(known)]
-        for tape in self.scan.held:
+        for tape in self.scan.buffers:
             indices = range(len(tape.final)) if tape.axis is None else tape.axis.index.tolist()
             rows = enumerate(zip(indices, tape.final, strict=False))
             yield tape.name, ((*entry, *self._state(tape, row)) for row, entry in rows)

@@ -15,7 +15,7 @@ def scan_heading(named: NamedScan, in_full: bool = False) -> tuple[str, str]:
     With `in_full`, the line contains the definition of the differentiated cost.
     """
     scan, parent, name = named.scan, named.parent, named.numbered_name
-    if scan.carries:
+    if scan.is_pushforward:
         line = "forward: a step reads the results of the previous step; no value is stored"
         return f"{name}: the loop and its carried values", line
     if parent is None:
@@ -31,7 +31,7 @@ def tape_lines(named: NamedScan, tapes: Iterable[TapeTrace], in_short: bool) -> 
     """Yield a line for each name of `tapes`, with the quantities and the kind of the tapes."""
     groups: dict[tuple[str, str, str], list[str]] = {}  # a sequence has an output for each tap
     for tape in tapes:
-        is_part = named.share(tape) is not None and not tape.collects
+        is_part = named.part_number(tape) is not None and not tape.collects
         whole = named.whole_label(tape, None) if is_part else ""
         label = named.tape_label(tape, None)
         groups.setdefault((tape.name, whole, kind_text(tape, in_short)), []).append(label)

@@ -73,7 +73,7 @@ def tapes(
 
 def _has_tape(scan: ScanTrace) -> bool:
     """Return whether a Scan is a derivative, carries tangents, or has a mit-mot."""
-    is_derivative = scan.parent is not None or scan.carries
+    is_derivative = scan.parent is not None or scan.is_pushforward
     return is_derivative or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
 
 

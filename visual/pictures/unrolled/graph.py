@@ -91,7 +91,7 @@ class Unrolling:
         self.read = {read for read, old in pairs if read != old}  # values that other slots read
         for named in (NamedScan(trace, number) for number in chosen):
             is_loop = self.is_loop(named.number)
-            for tape in named.scan.held:
+            for tape in named.scan.buffers:
                 if tape.is_total:  # a single node
                     row = len(tape.final) - 1
                     chains = (self.flow.chain(named.number, tape, n) for n in range(row + 1))
@@ -122,7 +122,7 @@ class Unrolling:
         self.edges = tuple(dict.fromkeys([*self.parts, *self.uses]))
         results, numbered, run = set[int](), [*enumerate(self.nodes)], events(trace)
         for scan in (number for number in chosen if not self.is_loop(number)):
-            for tape in trace.scans[scan].held:
+            for tape in trace.scans[scan].buffers:
                 results.update(self._last_nodes(scan, tape, run.results(scan, tape)))
         seeds = {number for number, node in numbered if node.role is Role.SEED}
         sources: dict[int, list[int]] = {}
@@ -231,14 +231,14 @@ class Unrolling:
                 is_sequence = isinstance(into, SequenceTrace) and not into.is_outer_gradient
                 is_known = later.parent is not None or any(row.is_summand for row in feed.rows)
                 if not (is_sequence and is_known):
-                    unknown.add((feed.scan, feed.variable))
+                    unknown.add((feed.scan, feed.argument))
         unknown |= {  # outputs are derivatives of ascending order
-            (feed.scan, feed.variable)
+            (feed.scan, feed.argument)
             for feed in trace.feeds
             if feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
         }
         for number in loops if len(loops) < len(self.chosen) else ():
-            for tape in trace.scans[number].held:
+            for tape in trace.scans[number].buffers:
                 if (number, tape.argument) in unknown:
                     yield from self._last_nodes(number, tape, range(len(tape.final)))
 

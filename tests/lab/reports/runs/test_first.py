@@ -176,7 +176,7 @@ def test_no_matching_value_was_written_earlier(name, condition, is_met):
     written = [
         (number, step)
         for number, scan in enumerate(trace.scans)
-        for tape in scan.held
+        for tape in scan.buffers
         for write in tape.writes
         for step, value in enumerate(write.values)
         if is_met(value).any()

@@ -226,7 +226,7 @@ def test_the_numbered_parts_of_a_gradient_add_up_to_the_gradient(name, parameter
     parts = [
         float(tape.final[-1])
         for named in NamedScan.each(trace)
-        for tape in named.scan.held
+        for tape in named.scan.buffers
         if part.fullmatch(named.tape_label(tape, None))
     ]
     assert len(parts) > 1
