@@ -271,14 +271,37 @@ REST = f"""() => new Promise((done) => {{
 }})"""
 
 
+# The cells that are not between the edges of the picture, of the window, and of the words.
+HIDDEN = f"""async (numbers) => {{
+    const {{ picture, stage, foot, root }} = {FIND}, edge = (node) => node.getBoundingClientRect();
+    root.scrollIntoView();
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const {{ left, right, top, bottom }} = edge(stage), low = Math.min(bottom, edge(foot).top);
+    return numbers.filter((number) => {{
+        const cell = edge(picture.cells[number].group.firstChild);
+        return cell.left < left || cell.right > right || cell.top < top || cell.bottom > low + 1;
+    }});
+}}"""
+
+
 def test_a_scan_whose_slots_all_start_at_zero_is_scrolled_into_view(page, opened):
     machine = opened("coupled", 3, height=500)
     (moment,) = (n for n, e in enumerate(machine.events, 1) if (e.scan, e.step) == (6, None))
     go(page, moment)
-    stage = page.evaluate(f"{FIND}.stage.getBoundingClientRect().toJSON()")
-    box = page.locator("[data-scan='6']").first.bounding_box()
+    scans = [machine.rows[cell.row].scan for cell in machine.cells]
     assert not machine.events[moment - 1].parts
-    assert stage["top"] <= box["y"] <= stage["bottom"] - box["height"]
+    assert scans.index(6) not in page.evaluate(HIDDEN, [scans.index(6)])
+
+
+@pytest.mark.parametrize("name", ["gap", "square", "logistic"])
+def test_a_phone_shows_all_cells_of_a_sum(page, opened, name):
+    """The picture is wider and higher than the window, but not the cells of a sum."""
+    machine, hidden = opened(name, 2, width=390, height=664), []
+    for moment, event in enumerate(machine.events, 1):
+        go(page, moment)
+        parts = event.groups[-1].parts if event.step is not None else ()
+        hidden += page.evaluate(HIDDEN, [n for part in parts for n in (part.target, *part.reads)])
+    assert hidden == []
 
 
 def test_next_previous_and_explanations_follow_the_sums_of_an_event(page, opened):
@@ -542,7 +565,5 @@ def test_a_saved_page_has_the_view_of_contributors(page, tmp_path):
         printed = page.locator(".tape", has_text="Scan{grad_of_square, while_loop=False")
         assert printed.is_visible() == contributor
         page.get_by_label("buffers").click()  # the cells move, and the moment remains
-        assert (printed.count(), page.locator(".counter").inner_text()) == (
-            not contributor,
-            "6 / 9",
-        )
+        shown = printed.count(), page.locator(".counter").inner_text()
+        assert shown == (not contributor, "6 / 9")

@@ -2,6 +2,7 @@
 // and the bar.
 
 const PICKED = "[data-cell], [data-term]"; // a cell or a factor
+const isPhone = () => matchMedia("(max-width:600px)").matches;
 const MARKUP = `
   <h2 class="title"></h2>
   <p class="rules" hidden></p>
@@ -50,7 +51,7 @@ class Machine {
     const [stage, foot, button, previous, next, speed, buffers] = this.root.querySelectorAll(".stage, .foot, button, select, .legend input");
     Object.assign(this, { stage, foot, button, next, speed, buffers, inner: this.root.lastChild });
     this.words = new Words(this.root);
-    this.bar = new Bar(this.root, { drag: (p) => this.jump(p), drop: () => this.glide(this.bar.nearest(this.p)) });
+    this.bar = new Bar(this.root, { drag: (p) => [this.reveal(), this.jump(p)], drop: () => this.glide(this.bar.nearest(this.p)) });
     button.onclick = () => (this.isPlaying ? this.pause() : this.play());
     previous.onclick = () => this.step(-1);
     next.onclick = () => this.step(1);
@@ -104,32 +105,31 @@ class Machine {
     if (!this.root.isConnected) return;
     this.width = this.root.offsetWidth;
     if (this.fittingData() !== this.data) return this.refresh();
-    const { width, height } = this.data;
-    const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight - this.inner.offsetHeight));
-    const scale = clamp(Math.min((this.stage.clientWidth || width) / width, room / height), 1, 1.45);
-    this.picture.svg.style.width = `${Math.round(width * scale)}px`;
-    this.stage.style.maxHeight = `${room}px`;
-    const { stage, picture: { strips } } = this; // headings above rows do not scroll sideways
+    const { root, stage, inner, picture: { svg, strips }, data: { width, height } } = this;
+    const above = this.options.above ?? (isPhone() ? -root.querySelector(".legend").offsetHeight : 52); // the legend can be below the window
+    const room = Math.max(220, innerHeight - above - (root.offsetHeight - stage.offsetHeight - inner.offsetHeight));
+    const scale = clamp(Math.min((stage.clientWidth || width) / width, room / height), 1, 1.45);
+    svg.style.width = `${Math.round(width * scale)}px`;
+    stage.style.maxHeight = `${room}px`; // headings above rows do not scroll sideways
     stage.onscroll = () => strips.setAttribute("transform", `translate(${stage.scrollLeft / scale} 0)`);
     stage.onscroll();
   }
 
-  /** If the picture scrolls, show the slots that the current group writes (or its Scan, if it writes none), and if they fit, the slots that it reads. @param {Place} at */
-  follow(at) {
-    const { stage } = this, frame = stage.getBoundingClientRect();
-    const areas = (numbers) => numbers.map((number) => this.picture.cells[number]?.group.getBoundingClientRect()).filter(Boolean);
-    const written = areas(at.parts.length ? at.parts.map((part) => part.target) : this.data.cells.flatMap(({ scan }, n) => (scan === at.event?.scan ? [n] : [])));
-    const all = [...written, ...areas(at.parts.flatMap((part) => part.terms.flatMap(({ source, saved }) => [source, ...saved])))];
-    const extent = (cells) => [Math.min(...cells.map((cell) => cell.top)), Math.max(...cells.map((cell) => cell.bottom))];
-    const [highest, lowest] = extent(all), isReadInView = lowest - highest < frame.height - 80;
-    const isWhole = stage.scrollHeight <= stage.clientHeight + 1 && stage.scrollWidth <= stage.clientWidth + 1;
-    if (!written.length || isWhole) return;
-    const [top, bottom] = extent(isReadInView ? all : written), { left, right } = written[0];
-    const margin = Math.max(20, Math.min(100, (frame.height - bottom + top) / 2));
-    if (top < frame.top + 40) stage.scrollTop += top - frame.top - margin;
-    else if (bottom > frame.bottom - 20) stage.scrollTop += bottom - frame.bottom + margin;
-    if (left < frame.left + 60) stage.scrollLeft += left - frame.left - 100;
-    else if (right > frame.right - 60) stage.scrollLeft += right - frame.right + 100;
+  /** If the picture scrolls, show the slots that the current group writes; if they fit, also the values that travel, and then the saved values. An event without groups shows its Scan. @param {Place} at */
+  follow({ parts, event }) {
+    const { stage, picture: { cells } } = this, frame = stage.getBoundingClientRect(), terms = parts.flatMap((part) => part.terms);
+    if (stage.scrollHeight <= stage.clientHeight + 1 && stage.scrollWidth <= stage.clientWidth + 1) return;
+    const used = [...parts.map(({ target }) => target), ...terms.map(({ source }) => source), ...terms.flatMap(({ saved }) => saved)];
+    const nodes = parts.length ? used.map((n) => cells[n]).filter(Boolean) : cells.filter(({ cell }) => cell.scan === event?.scan);
+    const boxes = nodes.map(({ group }) => group.getBoundingClientRect());
+    const area = boxes.reduce((whole, { left, right, top, bottom }) => {
+      const [x, y, end, low] = [Math.min(whole.left, left), Math.min(whole.top, top), Math.max(whole.right, right), Math.max(whole.bottom, bottom)];
+      return end - x <= frame.width && low - y <= frame.height ? new DOMRect(x, y, end - x, low - y) : whole;
+    }, boxes[0]);
+    if (!area) return;
+    const distance = (before, after, most, margin = Math.min(most, (before + after) / 2)) => clamp(0, margin - after, before - margin);
+    stage.scrollLeft += distance(area.left - frame.left, frame.right - area.right, 60);
+    stage.scrollTop += distance(area.top - frame.top, frame.bottom - area.bottom, 40);
   }
 
   /** Go to p without animation. @param {number} p */
@@ -250,7 +250,7 @@ class Machine {
     if (cost(best.cell) < Infinity) best.group.focus();
   }
 
-  /** Show recomputed numbers; cells stay unless the layout changes. @param {boolean=} isContributor  whether to show buffers */
+  /** Show recomputed numbers, and the provenance of a picked number; cells stay unless the layout changes. @param {boolean=} isContributor  whether to show buffers */
   refresh(isContributor = this.buffers.checked) {
     this.buffers.checked = isContributor;
     if (this.fittingData() !== this.data) {
@@ -259,7 +259,10 @@ class Machine {
     }
     this.picture.forget();
     this.go(this.p);
-    if (this.picked !== null) this.explain(this.picked);
+    if (this.picked === null) return;
+    const story = provenance(this.data, this.picked, locate(this.data, this.p), this.picture.entry, this.term);
+    this.picture.explain(this.picked, story, this.p, this.term);
+    this.words.explain(story);
   }
 
   /** Show the provenance of the clicked cell. In an array, choose the clicked entry; if the event writes the cell, the sentences show the entry. @param {any} entry @param {any} cell */
@@ -281,13 +284,7 @@ class Machine {
     if (cell) this.go(this.bar.nearest(this.p));
     else if (this.picked === null) this.go(this.bar.stops.find((stop) => stop > this.p - 1e-6)); // the end of the shown sum
     Object.assign(this, { picked: number, term });
-    this.explain(number);
-  }
-
-  explain(number) {
-    const story = provenance(this.data, number, locate(this.data, this.p), this.picture.entry, this.term);
-    this.picture.explain(number, story, this.p, this.term);
-    this.words.explain(story);
+    this.refresh();
   }
 
   /** Show the event again instead of a provenance. */

@@ -3,7 +3,7 @@
 /** The widget: the kernel sends `data`; `moment` is synchronized. @param {any} widget */
 function render({ model, el }) {
   const machine = new Machine(model.get("data"), el, {
-    moment: model.get("moment"), contributor: model.get("contributor"),
+    moment: model.get("moment"), contributor: model.get("contributor"), above: 52,
     onMoment: (moment) => { if (model.get("moment") !== moment) share(model, { moment }); },
     onBuffers: (contributor) => share(model, { contributor }),
   });
