@@ -32,6 +32,7 @@ MOST_NAME = 0.7  # the maximum fraction of the width of a low cell for its name
 TWO_LINES = 30  # the minimum height of a low cell with its value below its name, in pixels
 USUAL = "1.234", "‖1.234‖"  # a typical number, and a typical norm
 LEAST_NORM = 47.0  # the width of a norm with two digits, in pixels
+STRIP = 32.0  # the minimum width of a strip with its margins, in pixels
 
 
 def value_text(value: np.ndarray, digits: int = 4) -> str:
@@ -109,9 +110,9 @@ def draw_cell(each: Cell, box: Box) -> Group:
     title = f"{each.name} = {known}"
     if each.old is not None:
         title += f" (before: {full_text(each.old)})"
-    fits = text_width(each.label, 12, bold=True) <= box.width / 2  # a name is next to a strip
-    has_name = box.width >= NARROW or (fits and each.old is None)
-    draw = _array_inside if value.ndim and has_name else _number_inside
+    name = min(text_width(each.label, SMALL_SIZE), LEAST_NORM)  # a strip is next to the name
+    least = NARROW if each.old is not None else name + STRIP
+    draw = _array_inside if value.ndim and box.width >= least else _number_inside
     shapes = (box, *draw(box, value, each.old, each.label))
     return _group(each, shapes, title, value)
 
@@ -162,11 +163,11 @@ def _array_inside(
 def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: str) -> Text:
     """Return the text of the crossed-out old value or, without an old value, of the name."""
     x = box.x + (box.width / 2 if anchor == "middle" else 6)
-    if old is None and box.width < NARROW and text_width(label, 12, bold=True) > room:
-        return _inside(box, x, box.y + 16, shortened(label, box.width - 4, 11), 11, anchor)
-    if old is None:
-        short = shortened(label, room, 12, bold=True)
-        return _inside(box, x, box.y + 16, short, 12, anchor, bold=True)
+    if old is None:  # a name that is too wide is smaller
+        bold, rest = text_width(label, 12, bold=True) <= room, 4 if anchor == "middle" else STRIP
+        size, room = (12, room) if bold else (SMALL_SIZE, max(room, box.width - rest))
+        short = shortened(label, room, size, bold=bold)
+        return _inside(box, x, box.y + 16, short, size, anchor, bold=bold)
     short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
     top = min(16, box.height - 21)  # the text is above the value also in a low box
     return _inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)

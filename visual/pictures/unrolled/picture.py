@@ -101,7 +101,8 @@ class Picture(Placing):
                 y = words[-1].envelope.bottom
             tops.append(y)
             is_bold, end = bool(lane.variable) and not lane.direct, self.left - 12
-            size, room = 13 if is_bold else self.small, end - self.sheet.margin
+            room = end - self.sheet.margin
+            size = 13 if is_bold and text_width(lane.name, 13, bold=True) <= room else self.small
             names = [lane.name] if is_bold else folded(lane.name, room, size)
             look = TextLook(bold=is_bold, muted=not is_bold)
             for n, name in enumerate(names):
