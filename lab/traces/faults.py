@@ -63,7 +63,10 @@ def value_formula(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
         return value_formula(scan, value.inputs[value.passes], depth)
     if depth == MAX_DEPTH:
         return Leaf("…", None, -1)
-    return Call(value.operation, tuple(value_formula(scan, v, depth + 1) for v in value.inputs))
+    inputs = tuple(value_formula(scan, v, depth + 1) for v in value.inputs)
+    if all(isinstance(v, Number) for v in inputs) and value.values.size == scan.steps:
+        return Number(constant_text(value.values[0]))  # for example, the exponent 2 − 1
+    return Call(value.operation, inputs)
 
 
 def outer_faults(
@@ -151,10 +154,9 @@ def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> T
         return _formula(node.inputs[same], names, depth)
     if depth == MAX_DEPTH:
         return Leaf("…", None, -1)
-    inputs = (v for v in node.inputs if hasattr(v.type, "dtype"))
-    return Call(
-        operation_name(node, variable), tuple(_formula(v, names, depth + 1) for v in inputs)
-    )
+    numeric = (v for v in node.inputs if hasattr(v.type, "dtype"))
+    inputs = tuple(_formula(v, names, depth + 1) for v in numeric)
+    return Call(operation_name(node, variable), inputs)
 
 
 def _is_finite(value: Computed) -> bool:

@@ -354,11 +354,9 @@ class _Run:
         def called(expression: Expression) -> str:
             return render(expression, lambda leaf: named.leaf_at(leaf, place.step))
 
-        values = values_of(scan, source)
-        assert values is not None
-        value = freeze(values[place.step])
-        step = scan.first + place.step
-        record = Occurrence("", value, self._entry(value), scan=place.scan, step=step)
+        computed, step = value_at_step(scan, source, place.step), scan.first + place.step
+        assert computed is not None
+        record = Occurrence("", freeze(computed), self._entry(computed), scan=place.scan, step=step)
         if isinstance(source, Leaf):
             return replace(record, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
