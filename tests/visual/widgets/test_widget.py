@@ -11,7 +11,6 @@ from traitlets import TraitError
 import lab
 import visual
 from lab.loops import gallery
-from visual.widgets.widget import in_notebook
 
 SQUARE = gallery.loops["square"]
 TRACE = SQUARE.trace()
@@ -66,32 +65,6 @@ def test_a_widget_without_a_page_is_collected():
     assert last[0]() is _instances[last[1]]
     _instances[last[1]].close()
     assert last[1] not in _instances
-
-
-LIVE = "application/vnd.jupyter.widget-view+json"
-STILL = ("text/html", "image/svg+xml", "image/png", "text/plain")
-
-
-class Kernel:
-    kernel = parent_header = None
-
-
-@pytest.fixture
-def kernel(monkeypatch):
-    pytest.importorskip("IPython")
-    monkeypatch.setattr("IPython.get_ipython", Kernel)
-
-
-@pytest.mark.parametrize("make", WIDGETS.values(), ids=WIDGETS)
-def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, make):
-    widget = make()
-    assert set(widget._repr_mimebundle_()) == {LIVE, *STILL}
-    monkeypatch.setenv("SCANTAPE_STATIC", "1")
-    assert not in_notebook()
-    bundle = widget._repr_mimebundle_()
-    assert set(bundle) == {*STILL}
-    is_still = isinstance(widget, visual.Workbench)  # its view is a picture
-    assert is_still != ('<script type="module">' in bundle["text/html"].replace("'", '"'))
 
 
 def test_a_workbench_without_a_kernel_is_a_page_or_its_picture():
