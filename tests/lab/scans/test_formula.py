@@ -1,5 +1,6 @@
 """Compare formulas of steps with handwritten formulas, and run the formulas in NumPy."""
 
+import pickle
 import re
 
 import numpy as np
@@ -10,7 +11,9 @@ from oracles import backward_disagreements, derive_with_systems
 from strange_loops import formulas_at
 
 import lab
+from lab.equations.quantities import Quantities
 from lab.loops import gallery
+from lab.notation import MAX_CHARACTERS, calls_of
 
 
 @pytest.mark.parametrize("wrt", ["W", "U", "x"])
@@ -62,6 +65,7 @@ GROWING = {
     "differences": lambda a, b: a - b,
     "quotients": lambda a, b: a / b,
     "powers": lambda a, b: (a * b) ** 0.5,
+    "sines": lambda _, b: pt.sin(b) * pt.cos(b),
 }
 
 
@@ -82,8 +86,12 @@ def growing(join, times):
 def test_formulas_that_double_with_every_line_are_written(name):
     """With 60 lines, PyTensor's simplification and the full formula would not end."""
     trace = growing(GROWING[name], 60).trace(order=1)
-    for number in range(len(trace.scans)):
-        assert all(formula for formula, _ in formulas_at(trace, number, 0))
+    assert len(pickle.dumps(trace)) < 100_000
+    for quantities in Quantities.each(trace):
+        (formula,) = quantities.scan.formulas
+        assert len(calls_of(formula.expression)) < 500
+        for text in (quantities.equation(formula), quantities.formula_at(formula, 0)):
+            assert 0 < len(text) < MAX_CHARACTERS + 100
     assert list(backward_disagreements(growing(GROWING[name], 4), 1)) == []
 
 

@@ -2,12 +2,10 @@
 
 import pickle
 
-import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
 
 import lab
-from lab.equations.quantities import Quantities
 from lab.gradients.symbols import cost_symbol
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, calls_of, leaves_of, render
@@ -74,23 +72,6 @@ def test_a_deep_chain_is_cut_into_pieces():
     assert len(term.bindings) == 3000 // (MAX_DEPTH + 1)
     assert len(calls_of(term)) == 3000
     assert as_text(term).endswith("more operations)")
-
-
-def test_a_step_of_fifty_levels_is_traced_and_drawn():
-    def step(s):
-        for _ in range(50):
-            s = pt.sin(s) * pt.cos(s)
-        return s
-
-    trace = lab.Loop(step, states=[lab.State("s", 0.5)], n_steps=3).trace(order=1)
-    operations = [len(calls_of(scan.formulas[0].expression)) for scan in trace.scans]
-    assert operations[0] == 150
-    assert operations[1] < 500
-    assert len(pickle.dumps(trace)) < 750_000
-    for quantities in Quantities.each(trace):
-        (formula,) = quantities.scan.formulas
-        for text in (quantities.equation(formula), quantities.formula_at(formula, 0)):
-            assert len(text) < MAX_CHARACTERS + 100
 
 
 def with_parameter(value):
