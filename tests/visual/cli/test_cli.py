@@ -25,7 +25,7 @@ def test_every_option_changes_the_picture(capsys):
 
 def test_an_invalid_word_is_named(folder, capsys):
     assert AT.parse(["x = 1=0.5", "y=[1,2]"]) == {"x = 1": 0.5, "y": [1, 2]}
-    for words in ("x=", "x=1 2", "x=[nan", "x=[1, inf"):
+    for words in ("x", "x=", "=3", "x=1 2", "x=[nan", "x=[1, inf"):
         assert main(["draw", "tapes", "--loop", "square", "-o", "-", "--at", words]) == 2
         assert f"--at {words}: expected NAME=NUMBER" in capsys.readouterr().err
     assert main(["explain", "../mine:my"]) == 2

@@ -7,8 +7,10 @@ frame. Static viewers show an image.
 import io
 import re
 from base64 import b64decode
+from pathlib import Path
 from xml.etree import ElementTree
 
+import jupytext
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
@@ -18,30 +20,22 @@ from sites import ROOT
 
 LIVE = "application/vnd.jupyter.widget-view+json"
 LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href")
-CELLS = """import lab, visual; from lab import gallery; square = gallery.loops["square"].trace()
-visual.tapes(square)
-visual.tapes(square)
-visual.draw(gallery.loops["rnn"], "genealogy")
-visual.machine(square)
-visual.Workbench(view="tapes")
-visual.Exercise(square, "preserved")
-visual.Exercises.of(square, ("taps", "preserved"))
-gallery.loops["square"].system()""".splitlines()
+NOTEBOOK = jupytext.read(Path(__file__).with_name("outputs.md"))
+CELLS = [cell.source for cell in NOTEBOOK.cells]
 
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory, local_kernels):
     """Return the output of a kernel for each cell, by the source of the cell."""
-    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, CELLS)])
     folder = tmp_path_factory.mktemp("outputs")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", str(ROOT))
         patched.delenv("SCANTAPE_STATIC", raising=False)
         options = {"resources": {"metadata": {"path": folder}}, "config": local_kernels}
-        NotebookClient(notebook, startup_timeout=600, timeout=300, **options).execute()
-    size = len(nbformat.writes(notebook).encode())
+        NotebookClient(NOTEBOOK, startup_timeout=600, timeout=300, **options).execute()
+    size = len(nbformat.writes(NOTEBOOK).encode())
     assert size < 2_000_000, size
-    return {cell.source: dict(cell.outputs[-1].data) for cell in notebook.cells[1:]}
+    return {cell.source: dict(cell.outputs[-1].data) for cell in NOTEBOOK.cells[1:]}
 
 
 def problems(bundle):
