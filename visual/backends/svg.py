@@ -7,7 +7,7 @@ only the attributes that differ. Only an animated document contains a style shee
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import TypeGuard
@@ -32,32 +32,49 @@ TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the val
 OMIT = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 Style = tuple[tuple[str, str], ...]  # names and values of attributes
+Place = Callable[[Text], str]  # returns the attributes of a text
 
 
-def to_svg(scene: Scene, animate: bool = False) -> str:
+def number(value: float) -> str:
+    """Return a coordinate as text, with at most one decimal."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def to_svg(
+    scene: Scene,
+    animate: bool = False,
+    size: tuple[str, str] | None = None,
+    baseline: Callable[[float], str] = number,
+) -> str:
     """Return the SVG document of a scene.
 
     With `animate`, the document plays the moments of the scene, and a light scene becomes dark on a
-    dark screen.
+    dark screen. `size` replaces the width and height of the document, and `baseline` writes the y
+    coordinates of texts.
     """
     width, height = number(scene.width), number(scene.height)
     styles = (_style(shape, scene.theme) for shape in scene.walk() if isinstance(shape, Text))
     usual = tuple(Counter(column).most_common(1)[0][0] for column in zip(*styles, strict=True))
-    across, down = width, height
-    if scene.millimeters:
+
+    def place(shape: Text) -> str:
+        own = attributes(_style(shape, scene.theme), usual)
+        return f'x="{number(shape.x)}" y="{baseline(shape.y)}"{own}'
+
+    area = across, down = size or (width, height)
+    if scene.millimeters and size is None:
         across, down = (f"{side * scene.zoom * MM:g}mm" for side in (scene.width, scene.height))
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {" ".join(area)}" '
         f'width="{across}" height="{down}" role="img" stroke-width="{WIDTH}"'
         f"{attributes(usual)}"
     )
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
-    shapes = "".join(_shape(shape, scene.theme, usual, None) for shape in scene.shapes)
+    shapes = "".join(_shape(shape, scene.theme, place, None) for shape in scene.shapes)
     if not animate:
         return f"{head}>{words}{page}{shapes}</svg>\n"
     whole = PACE * (len(scene.moments) - 1) + HOLD  # the duration in milliseconds
-    shapes += "".join(_travels(scene, usual, whole))
+    shapes += "".join(_travels(scene, place, whole))
     own = f"scantape-{crc32(head.encode(errors='replace')):08x}"
     style = _moving(scene, own, whole)
     if scene.theme == LIGHT:
@@ -89,7 +106,7 @@ def _moving(scene: Scene, own: str, whole: int) -> str:
     return still + f"@media (prefers-reduced-motion:no-preference){{{''.join(rules)}}}"
 
 
-def _travels(scene: Scene, usual: Style, whole: int) -> Iterator[str]:
+def _travels(scene: Scene, place: Place, whole: int) -> Iterator[str]:
     """Yield an SVG element, drawn above all others, for each group that moves along a path."""
     for group in scene.groups():
         if not group.path or group.until is None:
@@ -101,12 +118,7 @@ def _travels(scene: Scene, usual: Style, whole: int) -> Iterator[str]:
             f'<animateMotion dur="{whole}ms" repeatCount="indefinite" calcMode="linear" '
             f'path="M{line}" keyPoints="0;0;1;1" keyTimes="0;{first:.4f};{arrival:.4f};1"/>'
         )
-        yield _group(replace(group, path=()), scene.theme, usual, None, motion)
-
-
-def number(value: float) -> str:
-    """Return a coordinate as text, with at most one decimal."""
-    return f"{value:.1f}".removesuffix(".0")
+        yield _group(replace(group, path=()), scene.theme, place, None, motion)
 
 
 def text(content: str) -> str:
@@ -131,17 +143,17 @@ def _style(shape: Text, theme: Theme) -> Style:
     )
 
 
-def _shape(shape: Shape, theme: Theme, usual: Style, step: float | None) -> str:
+def _shape(shape: Shape, theme: Theme, place: Place, step: float | None) -> str:
     if isinstance(shape, Group):
-        return _group(shape, theme, usual, step)
+        return _group(shape, theme, place, step)
     if isinstance(shape, Box):
         return _box(shape, theme)
     if isinstance(shape, Text):
-        return _text(shape, theme, usual)
+        return _text(shape, theme, place)
     return _arrow(shape, theme) if isinstance(shape, Arrow) else _polyline(shape, theme)
 
 
-def _group(group: Group, theme: Theme, usual: Style, step: float | None, motion: str = "") -> str:
+def _group(group: Group, theme: Theme, place: Place, step: float | None, motion: str = "") -> str:
     if group.path:
         return ""  # `_travels` draws the group
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
@@ -150,7 +162,7 @@ def _group(group: Group, theme: Theme, usual: Style, step: float | None, motion:
     title = f"<title>{text(group.title)}</title>" if group.title else ""
     step = step if group.step is None else group.step
     patches = _patches(filter(_is_patch, group.shapes), theme)
-    inside = "".join(_shape(s, theme, usual, step) for s in group.shapes if not _is_patch(s))
+    inside = "".join(_shape(s, theme, place, step) for s in group.shapes if not _is_patch(s))
     return f"<g{marks}>{title}{inside}{patches}{motion}</g>"
 
 
@@ -195,10 +207,9 @@ def _rect(box: Box, inset: float, look: str) -> str:
     return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" {look}/>'
 
 
-def _text(shape: Text, theme: Theme, usual: Style) -> str:
-    own = attributes(_style(shape, theme), usual)
+def _text(shape: Text, theme: Theme, place: Place) -> str:
     content = text(RIGHT_TO_LEFT.sub("\\g<0>\u200e", shape.content))  # numbers keep their place
-    written = f'<text x="{number(shape.x)}" y="{number(shape.y)}"{own}>{content}</text>'
+    written = f"<text {place(shape)}>{content}</text>"
     if (ground := shape.ground(theme)) is not None:
         fill = theme.look(ground.role, shape.faded).fill
         written = _rect(ground, 0, f'fill="{fill}"') + written

@@ -5,18 +5,15 @@ ignores the fonts of the system. The files contain no tooltips. Typst is importe
 """
 
 import math
-import re
 from typing import Any, Literal, cast
 
-from visual.backends.svg import to_svg
+from visual.backends.svg import number, to_svg
 from visual.scene.fonts import advances, folder
 from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
 LONGEST_PAGE = 14_400  # points; every PDF reader accepts this size
 LESS = 0.004  # pixels to subtract: larger than a rounding error, but invisible
-SIZE = re.compile(r'viewBox="[^"]*" width="[^"]*" height="[^"]*"')
-BASELINE = re.compile(r'(<text x="[^"]*" y=")([^"]*)')
 PAGE = """\
 #set document(title: sys.inputs.title, description: sys.inputs.description, date: none)
 #set page(width: {}pt, height: {}pt, margin: 0pt, fill: rgb("{}"))
@@ -39,14 +36,13 @@ def to_png(scene: Scene, scale: float = 1.0) -> bytes:
     scale *= scene.zoom
     across, down = math.ceil(scene.width * scale), math.ceil(scene.height * scale)
 
-    def on_a_pixel(match: re.Match[str]) -> str:
-        return f"{match[1]}{math.floor(float(match[2]) * scale + 0.5) / scale:.3f}"
+    def on_a_pixel(y: float) -> str:
+        return f"{math.floor(float(number(y)) * scale + 0.5) / scale:.3f}"
 
-    svg = BASELINE.sub(on_a_pixel, to_svg(scene))
     # Typst renders the SVG to an image, rounds the size of the image up, and copies whole pixels to
     # the page. A slightly smaller size prevents the loss of a row of pixels.
     size = f"{across / scale:.6f}", f"{(down - LESS) / scale:.6f}"
-    svg = SIZE.sub('viewBox="0 0 {0} {1}" width="{0}" height="{1}"'.format(*size), svg, count=1)
+    svg = to_svg(scene, size=size, baseline=on_a_pixel)
     image = f"width: {across - LESS}pt, height: {down - 2 * LESS}pt"
     return _typeset_scene(scene, "png", svg, (across, down), image)
 
