@@ -4,17 +4,19 @@ The legend contains the meanings of roles, and notes about arrays, gaps, and gra
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from cmath import isfinite
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from lab.gradients.symbols import DerivativeSymbol
 from lab.notation import number_text
 from lab.progress import pause
-from visual.layout.cells import on_one_scale, with_distinct_numbers
+from visual.layout.cells import NumberText
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, folded, groups_of, walk
+from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, folded, groups_of, replaced, walk
 from visual.scene.theme import Role
 
 MARGIN = 24
@@ -113,6 +115,53 @@ def scene_with_legend(
         description=description,
         dot=dot,
     )
+
+
+def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
+    """Return the shapes with scaled patches, and the scale of each quantity.
+
+    The scale is the magnitude that has the full color: the largest finite magnitude in all patches
+    of the quantity. A gradient and its direct parts (∂) have the same scale.
+    """
+    shapes, scales = tuple(shapes), dict[str, float]()
+    patches = [
+        (patch, abs(patch.heat), group.quantity)
+        for group in groups_of(shapes)
+        for patch in group.shapes
+        if isinstance(patch, Box) and patch.heat is not None
+    ]
+    for _, size, name in patches:
+        scales[name] = max(scales.get(name, 0.0), size if isfinite(size) else 0.0)
+    scaled = {id(patch): replace(patch, scale=scales[name]) for patch, _, name in patches}
+    return replaced(shapes, scaled), scales
+
+
+def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    """Return the shapes with a different text for each different number of a quantity in a row.
+
+    Different numbers with equal texts get up to seven digits or, without space, an ellipsis.
+    """
+    shapes = tuple(shapes)
+    rows: dict[tuple[str, float], list[NumberText]] = {}
+    for group in groups_of(shapes):
+        for text in group.shapes:
+            if isinstance(text, NumberText) and isfinite(text.number):
+                rows.setdefault((group.quantity, text.y), []).append(text)
+    longer: dict[int, Shape] = {}
+    for row in rows.values():
+        for text in row:
+            alike = {other.number for other in row if other.content == text.content}
+            if alike := alike - {text.number}:
+                longer[id(text)] = _distinct(text, alike)
+    return replaced(shapes, longer)
+
+
+def _distinct(text: NumberText, others: Collection[float]) -> NumberText:
+    """Return the text with digits that differ from `others`, or with an ellipsis, if one fits."""
+    written = {digits: number_text(text.number, digits) for digits in (5, 6, 7)}
+    unlike = (w for n, w in written.items() if all(w != number_text(o, n) for o in others))
+    texts = (replace(text, content=content) for content in (*unlike, f"{text.content}…"))
+    return next((longer for longer in texts if longer.width <= text.room), text)
 
 
 def legend_shapes(

@@ -1,7 +1,7 @@
 """Cells: boxes that show numbers, vectors, and matrices."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Unpack
 
@@ -10,18 +10,7 @@ import numpy as np
 from lab.notation import number_text
 from visual.layout.table import Cell
 from visual.scene.fonts import text_width
-from visual.scene.shapes import (
-    Box,
-    Group,
-    Shape,
-    Text,
-    TextLook,
-    fitted,
-    groups_of,
-    outline,
-    replaced,
-    shortened,
-)
+from visual.scene.shapes import Box, Group, Shape, Text, TextLook, fitted, outline, shortened
 from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
@@ -33,6 +22,14 @@ TWO_LINES = 30  # the minimum height of a low cell with its value below its name
 USUAL = "1.234", "‖1.234‖"  # a typical number, and a typical norm
 LEAST_NORM = 47.0  # the width of a norm with two digits, in pixels
 STRIP = 32.0  # the minimum width of a strip with its margins, in pixels
+
+
+@dataclass(frozen=True)
+class NumberText(Text):
+    """The text of `number` in a cell. A text with more digits can be `room` pixels wide."""
+
+    number: float = 0.0
+    room: float = 0.0
 
 
 def value_text(value: np.ndarray, digits: int = 4) -> str:
@@ -134,7 +131,8 @@ def _number_inside(
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
     number = value_within(value, box.width - (4 if box.width < NARROW else 6), SMALL_SIZE)
-    yield _centred(box, bottom - (box.height / 2 - 4.5 if is_single else 9), number, bold)
+    text = _centred(box, bottom - (box.height / 2 - 4.5 if is_single else 9), number, bold)
+    yield _with_number(text, value, box.width - 6)
     if not is_single:
         yield _above(box, "middle", box.width - 8, old, label)
 
@@ -192,18 +190,20 @@ def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
     if value is None:
         return _group(each, (box, *_words(replace(each, label=label), box)), each.name)
     written, baseline = value_text(value, each.digits), box.y + box.height / 2 + 4
+    room = box.width - 6
     if box.height >= TWO_LINES:
-        written, width = value_within(value, box.width - 6, 11), 0.0
+        written, width = value_within(value, room, 11), 0.0
         first, baseline = box.y + 12.5, box.y + box.height - 5.5
     else:
-        name = min(text_width(label, 11, mono=True), MOST_NAME * (box.width - 10))
-        if box.width - 12 - name < text_width(written, 11, mono=True):
-            written = value_within(value, box.width - 12 - name, 11)
+        room -= 6 + min(text_width(label, 11, mono=True), MOST_NAME * (box.width - 10))
+        if room < text_width(written, 11, mono=True):
+            written = value_within(value, room, 11)
         first, width = baseline, text_width(written, 11, mono=True) + 2
     label = shortened(label, box.width - 10 - width, 11, mono=True)
     left = _inside(box, box.x + 5, first, label, 11, "start", mono=True, bold=True)
     x, anchor = (box.x + box.width - 5, "end") if width else (box.x + box.width / 2, "middle")
     right = _inside(box, x, baseline, written, 11, anchor, mono=True)
+    right = _with_number(right, value, room + 1)  # a longer number can be closer to the label
     return _group(each, (box, left, right), f"{each.name} = {full_text(value)}", value)
 
 
@@ -223,6 +223,11 @@ def _inside(
 ) -> Text:
     """Return a text in the color of the role of a box."""
     return Text(x, y, words, size, anchor, role=box.role, faded=box.faded, **look)
+
+
+def _with_number(text: Text, value: np.ndarray, room: float) -> Text:
+    """Return the text of a number as a `NumberText`, and the text of a norm unchanged."""
+    return text if value.ndim else NumberText(**vars(text), number=value.item(), room=room)
 
 
 def _centred(
@@ -260,61 +265,3 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
     for row, (top, bottom) in zip(table, pairwise(down), strict=True):
         for entry, (left, right) in zip(row, pairwise(across), strict=True):
             yield Box(left, top, right - left - 1, bottom - top - 1, box.role, heat=float(entry))
-
-
-def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
-    """Return the shapes with scaled patches, and the scale of each quantity.
-
-    The scale is the magnitude that has the full color: the largest finite magnitude in all patches
-    of the quantity. A gradient and its direct parts (∂) have the same scale.
-    """
-    shapes, scales = tuple(shapes), dict[str, float]()
-    patches = [
-        (patch, abs(patch.heat), group.quantity)
-        for group in groups_of(shapes)
-        for patch in group.shapes
-        if isinstance(patch, Box) and patch.heat is not None
-    ]
-    for _, size, name in patches:
-        scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
-    scaled = {id(patch): replace(patch, scale=scales[name]) for patch, _, name in patches}
-    return replaced(shapes, scaled), scales
-
-
-def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes with a different text for each different number of a quantity in a row.
-
-    Numbers with the same first four digits have up to seven digits, or an ellipsis.
-    """
-    shapes = tuple(shapes)
-    rows: dict[tuple[str, float], list[tuple[Box, Text, float]]] = {}
-    for group in groups_of(shapes):
-        if not group.cell or group.value is None or group.value.ndim:
-            continue
-        value, (box, *_) = group.value.item(), [s for s in group.shapes if isinstance(s, Box)]
-        for text in (s for s in group.shapes if isinstance(s, Text) and not s.struck):
-            if text.content == number_text(value):
-                rows.setdefault((group.quantity, text.y), []).append((box, text, value))
-    longer: dict[int, Shape] = {}
-    for row in rows.values():
-        for box, text, value in row:
-            alike = {v for _, other, v in row if other.content == text.content} - {value}
-            if alike:
-                content = _distinct(value, alike, box.width - 6, text)
-                longer[id(text)] = replace(text, content=content)
-    return replaced(shapes, longer)
-
-
-def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
-    """Return a number as text with enough digits to differ from `others`, or with an ellipsis.
-
-    If neither fits, return the content of `text`.
-    """
-    for digits in range(5, 8):
-        written = number_text(value, digits)
-        if text_width(written, text.size, True, text.bold) > room:
-            break
-        if all(written != number_text(other, digits) for other in others):
-            return written
-    more = f"{text.content}…"
-    return more if text_width(more, text.size, True, text.bold) <= room else text.content

@@ -11,7 +11,8 @@ from strange_loops import LOOPS, loop_of, trace_of
 import lab
 import visual
 from lab.loops import gallery
-from visual.layout.cells import draw_cell, strip, with_distinct_numbers
+from visual.layout.canvas import with_distinct_numbers
+from visual.layout.cells import draw_cell, draw_low_cell, strip
 from visual.layout.sheet import Sheet
 from visual.layout.table import Cell
 from visual.scene.combinators import envelope_of
@@ -125,25 +126,25 @@ def test_a_narrow_picture_shows_read_values_above_slots(name, order):
 
 
 def cell_of(box, value, name):
-    return draw_cell(Cell(box.role, name, np.asarray(value), key=name, quantity=name[0]), box)
+    cell = Cell(box.role, name, np.asarray(value), key=name, quantity=name[0])
+    return draw_cell(cell, box) if box.height > 20 else draw_low_cell(cell, box, "dC/dx₀")
 
 
 @pytest.mark.parametrize(
-    ("values", "texts"),
+    ("values", "texts", "height"),
     [
-        ((1.5, 2.5), "1.5 2.5"),
-        ((1.4142, 1.4143), "1.4142 1.4143"),
-        ((1.41421, 1.41424, 3.0), "1.41421 1.41424 3"),
-        ((0.25, 0.25), "0.25 0.25"),  # they are the same
-        ((2**0.5, 2**0.5 + 1e-12), "1.414… 1.414…"),  # too long for a cell
+        ((1.5, 2.5), "1.5 2.5", 40),
+        ((1.4142, 1.4143), "1.4142 1.4143", 40),
+        ((1.41421, 1.41424, 3.0), "1.41421 1.41424 3", 40),
+        ((0.25, 0.25, np.nan, np.nan), "0.25 0.25 ⚠ nan ⚠ nan", 40),  # they are the same
+        ((2**0.5, 2**0.5 + 1e-12), "1.414… 1.414…", 40),  # too long for a cell
+        ((2.82841, 2.82842), "dC/dx₀ 2.828… dC/dx₀ 2.828…", 20),  # too long next to a label
     ],
 )
-def test_neighbors_that_differ_look_different(values, texts):
-    drawn = [
-        cell_of(Box(100.0 * n, 0, 90.0, 40, Role.SPENT), value, f"x{'₀₁₂₃'[n]}")
-        for n, value in enumerate(values)
-    ]
-    assert words_of(with_distinct_numbers(drawn)) == texts.split()
+def test_neighbors_that_differ_look_different(values, texts, height):
+    boxes = (Box(100.0 * n, 0, 92.0, height, Role.SPENT) for n in range(len(values)))
+    drawn = map(cell_of, boxes, values, ("x₀", "x₁", "x₂", "x₃"))
+    assert " ".join(words_of(with_distinct_numbers(drawn))) == texts
 
 
 def test_other_quantities_and_rows_are_not_changed():
