@@ -7,7 +7,6 @@ reads. Running totals are on the right.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import compress
 
 from lab.equations.events.events import Events
 from lab.errors import listing
@@ -179,9 +178,9 @@ class Backward(Table):
         event = self.events.step(self.named.number, step)
         writes = [write for write in event.writes if write.slot.argument in tapes]
         columns = [slots.column(tapes[w.slot.argument], w.slot.row) for w in writes]
-        depends = [any(r.argument == sequence.argument for r in w.reads) for w in writes]
-        readers = [*compress(columns, depends)] if role is Role.READ else []
-        readers = [column for column in readers if column in self.shown]
+        reads = [{read.argument for read in write.reads} for write in writes]
+        readers = [c for c, read in zip(columns, reads, strict=True) if sequence.argument in read]
+        readers = [c for c in readers if role is Role.READ and c in self.shown]
         own = (0, slots.time.column(sequence.axis.variable, index))
         has_own = self.scan.parent is not None and slots.time.knows(sequence.axis)
         owns = [own] if has_own and own in self.shown else []

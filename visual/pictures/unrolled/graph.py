@@ -227,10 +227,8 @@ class Unrolling:
         unknown = set[tuple[int, int]]()
         for later in (trace.scans[number] for number in self.chosen):
             for feed in later.feeds:
-                into = later.variable(Leaf("", None, feed.into))
-                is_sequence = isinstance(into, SequenceTrace) and not into.is_outer_gradient
                 is_known = later.parent is not None or any(row.is_summand for row in feed.rows)
-                if not (is_sequence and is_known):
+                if not (later.is_reading(feed.into) and is_known):
                     unknown.add((feed.scan, feed.argument))
         unknown |= {  # outputs are derivatives of ascending order
             (feed.scan, feed.argument)
