@@ -64,11 +64,11 @@ function originSentence(data, cell, moment, entry, part) {
   return [plain(`${subject} = ${text} is ${kind}.`)];
 }
 
-/** Return which steps read a number, or why none does. The final number of a slot is a result. */
+/** Return the events that read a number, or why none does. The final number of a slot is a result. */
 function readersText(data, cell, moment, write, reading) {
-  const { text, role } = keyAt(cell, moment), steps = new Set(reading.map(({ event }) => event.heading));
+  const { text, role } = keyAt(cell, moment), events = [...new Set(reading.map(({ event }) => event.heading))];
   if (!text) return "";
-  if (steps.size) return `read by ${[...steps].slice(0, 3).join("; ")}${steps.size > 3 ? "; …" : ""}`;
+  if (events[0]) return `read in ${events.length} event${events[1] ? "s" : ""}: ${events.slice(0, 3).join("; ")}${events[3] ? "; …" : ""}`;
   if (role !== "result" && write?.end !== data.moments) return "no later step reads this number";
   return isOfDerivative(data, cell) ? "returned" : "used by the cost, or returned";
 }
