@@ -208,7 +208,7 @@ def untaken_branch(parts: ScanParts) -> Iterator[str]:
                     f"{operation} or its derivative is not finite, the gradient is 0·∞, which is "
                     "nan. PyTensor's rewrites often remove this product, in compiled code and in "
                     "lab.trace(…, rewritten=True). A second where always does: "
-                    "where(c, f(where(c, x, 1)), 0)."
+                    "where(condition, f(where(condition, argument, 1)), 0)."
                 )
 
 

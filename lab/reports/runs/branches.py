@@ -17,8 +17,8 @@ from lab.traces.trace import ScanTrace, Source, Trace
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
 KEEPS_ZERO = {"Neg", "second", *MULTIPLIES}  # operations that return 0 for an input of 0
 WAY_OUT = (
-    "Add a where inside the branch, as in where(c, f(where(c, x, 1)), 0). PyTensor's rewrites, "
-    "as in lab.trace(…, rewritten=True), often avoid the product."
+    "Add a where inside the branch, as in where(condition, f(where(condition, argument, 1)), 0). "
+    "PyTensor's rewrites, as in lab.trace(…, rewritten=True), often avoid the product."
 )
 
 
