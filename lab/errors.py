@@ -128,10 +128,13 @@ def check_choice(
 
 
 def closest_match(name: object, known: Iterable[str]) -> str:
-    """Return the known name most similar to `name`, or an empty string."""
+    """Return the known name that is most similar to `name` or starts with it, or ""."""
     if not isinstance(name, str):
         return ""
-    return next(iter(get_close_matches(name[:MAX_CHARACTERS], list(known), n=1, cutoff=0.7)), "")
+    names = list(known)
+    like = get_close_matches(name[:MAX_CHARACTERS], names, n=1, cutoff=0.7)
+    like += [each for each in names if len(name) > 1 and each.startswith(name)]
+    return next(iter(like), "")
 
 
 def argument_error(
@@ -179,9 +182,8 @@ def check_function(argument: str, function: object) -> None:
 
 def is_finite_number(value: object) -> TypeGuard[float]:
     """Return whether `value` is a real number within the range of a float, not a boolean."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    return abs(cast(float, value)) <= sys.float_info.max
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    return is_real and abs(cast(float, value)) <= sys.float_info.max
 
 
 def check_sequence(
@@ -199,9 +201,8 @@ def check_sequence(
     if members is None:
         raise argument_error(argument, values, f"expected {expected}.", KindError)
     if len(members) > MOST_MEMBERS:
-        raise argument_error(
-            argument, values, f"expected {expected}, at most {MOST_MEMBERS:,} members."
-        )
+        reason = f"expected {expected}, at most {MOST_MEMBERS:,} members."
+        raise argument_error(argument, values, reason)
     return tuple(check_type(argument, member, kind, expected) for member in members)
 
 
@@ -214,8 +215,7 @@ def first_line(error: BaseException) -> str:
         lines = str(error).strip().splitlines()
     except Exception:  # __str__ may raise
         lines = []
-    upcast = UPCAST.search(lines[0]) if lines else None
-    if upcast is not None:
+    if lines and (upcast := UPCAST.search(lines[0])):
         return START_WIDER.format(*upcast.groups())
     return shorten(": ".join([type(error).__name__, *lines[:1]]), 4 * MAX_CHARACTERS)
 

@@ -192,7 +192,7 @@ COMMANDS = [  # the command line, and parts of the message
     ("drew", "COMMAND drew: did you mean 'draw'?"),
     (["draw", LONG, "--loop", "square", *OUT], "PICTURE xxx"),
     ("draw tapes -o -", "--loop"),
-    ("draw taps --loop squre -o -", "did you mean square?"),
+    ("draw taps --loop squ -o -", "did you mean square?"),
     ("draw tapes --loop math:sqrt -o x.svg", "math:sqrt", "TypeError"),
     (f"{SQUARE_TAPES} --taps=a -o x.svg", "--taps a", "-2,-1"),
     (f"{SQUARE_TAPES} --taps 0 -o x.svg", "--taps 0: state x: expected taps below 0"),

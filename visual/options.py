@@ -10,7 +10,7 @@ import re
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -325,7 +325,9 @@ SCALE = Choice(
     reader=float,
     expected="a number",
 )
+CORRECT = "correct"  # the name of the correct rule
 RULE = Choice("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
+ANY_RULE = replace(RULE, help=f"correct, {RULE.help}", default=CORRECT, known=(CORRECT, *BROKEN))
 
 
 def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:

@@ -18,8 +18,8 @@ from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, fit
 from visual.options import (
+    ANY_RULE,
     NO_LEGEND,
-    RULE,
     SHOWN,
     WIDTH,
     Choice,
@@ -114,7 +114,7 @@ def _machine(
     study: Study, scan: Value = None, step: Value = None, rule: Value = None, sheet: Sheet = SCREEN
 ) -> Scene:
     trace, pair = study.playable().trace, None
-    if rule is not None:
+    if rule not in (None, ANY_RULE.default):
         breakage = Truth(study.derivative, study.given).broken_by(rule)
         trace, pair = breakage.true, pair_of(breakage)
     if scan is None and step is None:
@@ -125,7 +125,7 @@ def _machine(
 
 
 _KINDS = (
-    PictureKind("machine", "all tapes at the end of one event", _machine, (SCAN, STEP, RULE)),
+    PictureKind("machine", "all tapes at the end of one event", _machine, (SCAN, STEP, ANY_RULE)),
     PictureKind("tapes", "the slots at every step", of_trace(tapes), (SCAN, STEP, ALL, SHOWN)),
     PictureKind("unrolled", "every value and its sources", _unrolled, (SCAN, STEP, SHOWN)),
     PictureKind(

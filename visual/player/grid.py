@@ -13,8 +13,7 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
-from lab.reports.breaking.rules import BROKEN
-from visual.options import COST, ORDER, RULE, Choice, Value, words
+from visual.options import ANY_RULE, CORRECT, COST, ORDER, Choice, Value, words
 from visual.player.state import as_text
 
 # Default tap patterns for steps that take any number of taps, one tap, or two taps.
@@ -24,7 +23,6 @@ USUAL_TAPS: Mapping[Takes, tuple[tuple[int, ...], ...]] = {
     2: ((-2, -1), (-3, -1), (-3, -2)),
 }
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
-CORRECT = "correct"  # the name of the correct rule
 ORDERS, RULES = (1, 2), (CORRECT,)  # by default; the first loop has more
 FULL = {"orders": (*ORDERS, 3), "rules": (*RULES, "accumulate-overwritten")}
 OMITTED = f"This page has order 3 and the faulty rule only for {LOOPS[0]}."
@@ -118,12 +116,11 @@ def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> C
     )
 
 
-A_RULE = replace(RULE, default=CORRECT, known=(CORRECT, *BROKEN))
 CHOICES = (
     _several("orders", "orders of the derivative", ORDER, ORDERS),
     # A page accepts no weights per step. With "sum", more steps add to a nonzero seed.
     _several("costs", "sum and last", replace(COST, checker=None), ("sum", "last")),
-    _several("rules", f"correct, {RULE.help}", A_RULE, RULES),
+    _several("rules", ANY_RULE.help, ANY_RULE, RULES),
 )
 
 

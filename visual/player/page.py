@@ -27,13 +27,13 @@ from lab.traces.program import program_of
 from visual.backends.page import document, embedded, in_script
 from visual.backends.svg import text
 from visual.drawing.study import Study, study_of
-from visual.options import Value
+from visual.options import CORRECT, Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
-from visual.player.grid import CORRECT, OMITTED, TITLE, ChoiceGrid, Combination
+from visual.player.grid import OMITTED, TITLE, ChoiceGrid, Combination
 from visual.player.state import link_text
 from visual.player.widget import DARK, LOOKS, PLAYER
 from visual.scene.theme import LIGHT

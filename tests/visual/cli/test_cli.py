@@ -12,15 +12,14 @@ from visual.options import AT
 
 
 def test_every_option_changes_the_picture(capsys):
-    def draw(*options):
-        assert main(["draw", "tapes", "--loop", "coupled", "-o", "-", *options]) == 0
+    def draw(*options, picture="tapes"):
+        assert main(["draw", picture, "--loop", "coupled", "-o", "-", *options]) == 0
         return capsys.readouterr().out
 
-    options = (
-        *("", "--order 2", "--wrt birth", "--steps 4", "--cost sum", "--cost 0,1,0.5"),
-        *("--of hunters", "--at prey=nan", "--at hunters=0.5 --at birth=1"),
-    )
+    options = ["", "--order 2", "--wrt birth", "--steps 4", "--cost sum", "--cost 0,1,0.5"]
+    options += ["--of hunters", "--at prey=nan", "--at hunters=0.5 --at birth=1"]
     assert len({draw(*words.split()) for words in options}) == len(options)
+    assert draw(picture="machine") == draw("--rule", "correct", picture="machine")
 
 
 def test_an_invalid_word_is_named(folder, capsys):
