@@ -37,14 +37,17 @@ def opened(page, tmp_path):
         machine = visual.machine(*run) if isinstance(run, tuple) else visual.machine(run)
         page.set_viewport_size({"width": width, "height": height})
         page.goto(machine.save(tmp_path / "machine.html").as_uri())
+        go(page, f"{FIND}.p")
         return machine.content
 
     yield open_page
+    page.emulate_media(media="null", color_scheme="null", reduced_motion="null")
     assert not errors
 
 
 def go(page, moment):
-    page.evaluate(f"{FIND}.go({moment})")
+    """Go to a moment. The machine scrolls in the next frame."""
+    page.evaluate(f"{FIND}.go({moment}), new Promise(requestAnimationFrame)")
 
 
 CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {

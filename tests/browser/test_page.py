@@ -49,6 +49,7 @@ def path(tmp_path_factory):
 def opened_at(browser, path, link="", **options):
     opened = Opened(browser, path, link=link, **options)
     opened.page.wait_for_selector("[data-lesson][data-ready]")
+    opened.page.evaluate("new Promise(requestAnimationFrame)")  # the machine fits the window
     return opened
 
 
