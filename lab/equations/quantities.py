@@ -37,7 +37,7 @@ def index_of(tape: TapeTrace, row: int | None) -> int | None:
 
 
 class Quantities(ScanOf):
-    """Scan `number` of a trace, with the names of its quantities, for one step or all steps."""
+    """Scan `number` of a trace, with the names of the Scan, its quantities, slots, and formulas."""
 
     @property
     def scan_label(self) -> str:
@@ -53,38 +53,6 @@ class Quantities(ScanOf):
     def cost(self) -> str:
         """The cost that the Scan differentiates: C, or C′ for a second derivative."""
         return cost_symbol(self.scan.order - 1)
-
-    def tape_label(self, tape: TapeTrace, row: int | None) -> str:
-        """Name the quantity in a row of a tape: ``x₃``, ``dC/dx₃``; no index if `row` is None."""
-        return self.named_at(tape, None if tape.is_total else index_of(tape, row))
-
-    def place(self, tape: TapeTrace, row: int) -> str:
-        """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
-        return slot_symbol(self.buffer(tape), tape.position(row))
-
-    def buffer(self, tape: TapeTrace) -> str:
-        """Name a buffer: ``buf``, or ``buf_dx`` if the tape is an output or one of several."""
-        states, buffers = [t for t in self.scan.tapes if not t.is_total], self.scan.buffers
-        name = unique_names([each.name for each in buffers])[buffers.index(tape)]
-        return buffer_name(name, len(states) if tape in states else 2)
-
-    def slot_label(self, tape: TapeTrace, row: int) -> str:
-        """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""
-        label = self.tape_label(tape, row)
-        if tape.is_total:
-            return f"{label}: {tape.name}"
-        return f"{label}: {self.place(tape, row)}" if tape.kind is Kind.MIT_MOT else label
-
-    def whole_label(self, tape: TapeTrace, row: int | None) -> str:
-        """Name the gradient that a tape accumulates, as ``dC/dx₃``; return "" for other tapes."""
-        if self.parent is None or tape.gradient_of is None:
-            return ""
-        held = self.parent.quantity_name(tape.gradient_of, index_of(tape, row))
-        return derivative_symbol(self.cost, held)
-
-    def direct_label(self, tape: TapeTrace, row: int | None) -> str:
-        """Name the direct contribution to a gradient: ``∂C/∂x₃``."""
-        return self.named_at(tape, index_of(tape, row), direct=True)
 
     def seeded_by(self, *arguments: int) -> list[int]:
         """Return the indices of the Scans whose gradients are initial values of tapes.
@@ -103,6 +71,16 @@ class Quantities(ScanOf):
             return "direct gradient of the cost"
         return f"output of Scan{'s' * (len(numbers) > 1)} {ranges_text(numbers)}"
 
+    @property
+    def offsets(self) -> str:
+        """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``; "" for a derivative."""
+        if self.scan.parent is not None:
+            return ""
+        states = [tape for tape in self.scan.buffers if tape.kind is not Kind.MIT_MOT]
+        starts = {tape.name: tape.tape.origin for tape in states}
+        starts |= {s.axis.variable: s.now for s in self.scan.sequences}
+        return offsets_text({name: start + self.scan.first for name, start in starts.items()})
+
     def quantity_name(self, variable: str, index: int | str | None) -> str:
         """Return the label of a variable at an index: ``x₃``, or ``dC/dx₃`` for a gradient."""
         known: list[TapeTrace | SequenceTrace] = [*self.scan.buffers, *self.scan.sequences]
@@ -118,7 +96,7 @@ class Quantities(ScanOf):
         return self.sequence_label(variable, index)
 
     def sequence_label(self, sequence: SequenceTrace, index: int | str | None) -> str:
-        """Name a sequence value as in the Scan that computes it, or else in its first reader."""
+        """Name a sequence value as the Scan that computes or first reads it: ``u₃``, ``dC/dy₂``."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
             return reader.named_at(held, index)
@@ -140,39 +118,37 @@ class Quantities(ScanOf):
             part = part if row in self.wanted_rows(tape) else None
         return derivative_symbol(self.cost, held, direct or part is not None, part or 0)
 
-    @property
-    def offsets(self) -> str:
-        """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``; "" for a derivative."""
-        if self.scan.parent is not None:
+    def tape_label(self, tape: TapeTrace, row: int | None) -> str:
+        """Name the quantity in a row of a tape: ``x₃``, ``dC/dx₃``; no index if `row` is None."""
+        return self.named_at(tape, None if tape.is_total else index_of(tape, row))
+
+    def direct_label(self, tape: TapeTrace, row: int | None) -> str:
+        """Name the direct contribution to a gradient: ``∂C/∂x₃``."""
+        return self.named_at(tape, index_of(tape, row), direct=True)
+
+    def whole_label(self, tape: TapeTrace, row: int | None) -> str:
+        """Name the gradient that a tape accumulates, as ``dC/dx₃``; return "" for other tapes."""
+        if self.parent is None or tape.gradient_of is None:
             return ""
-        states = [tape for tape in self.scan.buffers if tape.kind is not Kind.MIT_MOT]
-        starts = {tape.name: tape.tape.origin for tape in states}
-        starts |= {s.axis.variable: s.now for s in self.scan.sequences}
-        return offsets_text({name: start + self.scan.first for name, start in starts.items()})
+        held = self.parent.quantity_name(tape.gradient_of, index_of(tape, row))
+        return derivative_symbol(self.cost, held)
 
-    def formula_at(self, formula: Formula, step: int) -> str:
-        """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
-        return formula.text(lambda leaf: self.leaf_at(leaf, step), self.sign(formula))
+    def slot_label(self, tape: TapeTrace, row: int) -> str:
+        """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""
+        label = self.tape_label(tape, row)
+        if tape.is_total:
+            return f"{label}: {tape.name}"
+        return f"{label}: {self.place(tape, row)}" if tape.kind is Kind.MIT_MOT else label
 
-    def equation(self, formula: Formula) -> str:
-        """Write the formula of all steps: ``x[t] = x[t−1]²``."""
-        return formula.text(self.leaf_label, self.sign(formula))
+    def place(self, tape: TapeTrace, row: int) -> str:
+        """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
+        return slot_symbol(self.buffer(tape), tape.position(row))
 
-    def numbers(self, formula: Formula, step: int) -> str:
-        """Write a formula in numbers: ``1.327 = 1·2·0.6634 + 0``; return "" if impossible."""
-        sources: tuple[Leaf | Formula, ...] = (*formula.leaves, formula)
-        values = [value_at_step(self.scan, source, step) for source in sources]
-        numbers = [value for value in values if value is not None and not value.ndim]
-        if len(numbers) < len(sources):
-            return ""
-        used = dict(zip(formula.leaves, numbers, strict=False))
-        return equation(numbers[-1], formula.expression, used)
-
-    def sign(self, formula: Formula) -> str:
-        """Return ``=``, or an arrow if the formula replaces a value."""
-        target = self.scan.tape(formula.target.argument)
-        replaces = target is not None and (target.is_total or target.kind is Kind.MIT_MOT)
-        return PLAIN.arrow if replaces else "="
+    def buffer(self, tape: TapeTrace) -> str:
+        """Name a buffer: ``buf``, or ``buf_dx`` if the tape is an output or one of several."""
+        states, buffers = [t for t in self.scan.tapes if not t.is_total], self.scan.buffers
+        name = unique_names([each.name for each in buffers])[buffers.index(tape)]
+        return buffer_name(name, len(states) if tape in states else 2)
 
     def leaf_at(self, leaf: Leaf, step: int) -> str:
         """Name a leaf at a step: ``buf[1]``, ``x₃``, or ``w``."""
@@ -201,3 +177,27 @@ class Quantities(ScanOf):
         if in_loop or variable.tape.reads or variable.axis is None:
             return tap_symbol(leaf.variable, leaf.tap)
         return self.named_at(variable, index_formula(*variable.axis.direction))
+
+    def sign(self, formula: Formula) -> str:
+        """Return ``=``, or an arrow if the formula replaces a value."""
+        target = self.scan.tape(formula.target.argument)
+        replaces = target is not None and (target.is_total or target.kind is Kind.MIT_MOT)
+        return PLAIN.arrow if replaces else "="
+
+    def formula_at(self, formula: Formula, step: int) -> str:
+        """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
+        return formula.text(lambda leaf: self.leaf_at(leaf, step), self.sign(formula))
+
+    def equation(self, formula: Formula) -> str:
+        """Write the formula of all steps: ``x[t] = x[t−1]²``."""
+        return formula.text(self.leaf_label, self.sign(formula))
+
+    def numbers(self, formula: Formula, step: int) -> str:
+        """Write a formula in numbers: ``1.327 = 1·2·0.6634 + 0``; return "" if impossible."""
+        sources: tuple[Leaf | Formula, ...] = (*formula.leaves, formula)
+        values = [value_at_step(self.scan, source, step) for source in sources]
+        numbers = [value for value in values if value is not None and not value.ndim]
+        if len(numbers) < len(sources):
+            return ""
+        used = dict(zip(formula.leaves, numbers, strict=False))
+        return equation(numbers[-1], formula.expression, used)

@@ -16,7 +16,7 @@ from lab.notation import Expression, Leaf, Number
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
 from lab.scans.names import unique_names
-from lab.scans.node import LoopVariable, ScanParts, is_scan, read_node, stops_by_itself
+from lab.scans.node import LoopVariable, ScanParts, is_scan, read_node
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import Cut, constant_value, current_row, cut_of
 from lab.tape import Kind
@@ -94,7 +94,7 @@ def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression
     if part.kind is Kind.NIT_SOT:
         return None
     if maker is not None:
-        return Number(f"output of {maker[0]}")
+        return Number(f"output of {maker[0].called}")
     expression = _expression(cut.base) or ELSEWHERE
     plain = isinstance(expression, Leaf) and expression.variable == symbol
     return None if plain and not part.kind.is_state else expression
@@ -157,16 +157,14 @@ def _cut(part: LoopVariable) -> Cut:
     if part.kind is not Kind.SEQUENCE:
         return Cut(initial_of(part.outer_input))
     cut = cut_of(part.outer_input)
-    node = cut.base.owner
-    if cut.first >= 0 or not is_scan(node):
-        return cut
-    maker = _maker_of(cut.base)
+    maker = _maker_of(cut.base) if cut.first < 0 else None
     if maker is None or not maker[1].kind.is_state:
         return cut
-    n_steps = constant_value(node.inputs[0])
-    if n_steps is None or stops_by_itself(node):
+    scan, state = maker
+    n_steps = constant_value(scan.n_steps)
+    if n_steps is None or scan.until is not None:
         return Cut(part.outer_input)
-    return replace(cut, first=cut.first + n_steps + maker[1].tape.origin)
+    return replace(cut, first=cut.first + n_steps + state.tape.origin)
 
 
 def _symbols_of(arguments: Sequence[tuple[LoopVariable, RowCut]]) -> list[str]:
@@ -180,10 +178,10 @@ def _symbols_of(arguments: Sequence[tuple[LoopVariable, RowCut]]) -> list[str]:
     return [unique[key] for key in keys]
 
 
-def _maker_of(base: Variable) -> tuple[str, LoopVariable] | None:
-    """Return the Scan's name and the loop variable whose output is `base`; None without a Scan."""
+def _maker_of(base: Variable) -> tuple[ScanParts, LoopVariable] | None:
+    """Return the Scan and the loop variable whose output is `base`; None without a Scan."""
     node = base.owner
     if not is_scan(node):
         return None
     parts = read_node(node)
-    return next((parts.called, part) for part in parts.variables if part.outer_output is base)
+    return next((parts, part) for part in parts.variables if part.outer_output is base)

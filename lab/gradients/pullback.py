@@ -9,9 +9,13 @@ loop of the same kind, which can be differentiated again.
 `derive` returns a `Derivation` with the results of each phase.  `pullback` returns the gradients
 only, with the arguments of ``Scan.pullback``.
 
-The phases have the names of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values are read
-from the filled buffers of the forward Scan.  If a buffer no longer contains a value that a step has
-read, the forward Scan runs again (see `lab.gradients.rows`).
+The phases of "How Scan.L_op Works" (R. P. Vieira, 2026) are: 1. count the steps; 2. classify the
+variables; 3. differentiate the step, 4. with placeholders, 5. and with known gradients; 6. choose
+the taps that accumulate; 7. reverse the sequences; 8. build the mit-mots; 9. build the remaining
+outputs; 10. construct the backward Scan; 11. reorder its outputs.
+
+Forward values are read from the filled buffers of the forward Scan.  If a buffer no longer contains
+a value that a step has read, the forward Scan runs again (see `lab.gradients.rows`).
 """
 
 from collections.abc import Sequence

@@ -285,8 +285,3 @@ def copy_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[Va
 def is_scan(node: Apply | None) -> bool:
     """Return whether `node` applies a Scan."""
     return node is not None and isinstance(node.op, Scan)
-
-
-def stops_by_itself(node: Apply) -> bool:
-    """Return whether the Scan of `node` has an until condition."""
-    return bool(node.op.info.as_while)

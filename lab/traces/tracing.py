@@ -21,7 +21,7 @@ from lab.records import freeze
 from lab.scans.backtraces import printed_ids
 from lab.scans.buffers import rows_of
 from lab.scans.names import PREFIXES, split_name
-from lab.scans.node import LoopVariable, ScanParts, outer_outputs
+from lab.scans.node import LoopVariable, ScanParts
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.scans.slices import current_row, cut_of
 from lab.tape import Kind
@@ -148,7 +148,9 @@ def build_trace(
         pause()
         node, parts = recording.node, recording.parts
         above = _parent(relation, recordings[:number])
-        traced_variables = list(_variables(recording, above, relation, values, axes, used))
+        pairs = list(_variables(recording, above, relation, values, axes, used))
+        axes |= {_array(parts.variables[v.argument]): axis for v, axis in pairs if axis is not None}
+        traced_variables = [variable for variable, _ in pairs]
         tapes = [v for v in traced_variables if isinstance(v, TapeTrace)]
         variables = list(enumerate(parts.variables))
         computed_outputs = [
@@ -235,15 +237,15 @@ def _variables(
     above: ScanRecording | None,
     relation: Relation | None,
     values: Values,
-    axes: dict[Variable, Axis],
+    axes: Mapping[Variable, Axis],
     used: set[Variable],
-) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
-    """Yield the trace of each variable of a Scan that has values; add its axis to `axes`.
+) -> Iterator[tuple[TapeTrace | SequenceTrace | ParameterTrace, Axis | None]]:
+    """Yield the trace of each variable of a Scan that has values, and the axis of its array.
 
-    `above` is the recording of the Scan that the Scan differentiates.
+    `above` is the recording of the Scan that the Scan differentiates.  `axes` contains the axes of
+    arrays of earlier Scans.
     """
-    parts, node = recording.parts, recording.node
-    filled_by = outer_outputs(parts, node)
+    parts = recording.parts
     built = parts.variables
     sources: dict[LoopVariable, LoopVariable] = {}
     origins: dict[LoopVariable, tuple[Leaf, ReadingGroup]] = {}
@@ -254,31 +256,32 @@ def _variables(
             r.variable: (Leaf(r.source.name, r.tap, places[r.source]), r.group)
             for r in relation.readings
         }
-        if above is not None and above.node is not relation.parent:  # a copy of the parent
+        if above is not None:  # the parent or a copy
             sources = {v: above.parts.variables[places[s]] for v, s in sources.items()}
     for position, (part, variable) in enumerate(zip(parts.variables, built, strict=True)):
         source = sources.get(variable)
         if part.kind is Kind.SEQUENCE:
             (read,) = recording.reads[part]
             axis = _sequence_axis(part, source, values, axes)
-            axes[part.outer_input] = axes[node.inputs[position + 1]] = axis
             shown = _cut(axis, read.rows + recording.first)
             origin, group = origins.get(variable, (None, None))
             now = 0 if relation is not None else current_row(cut_of(part.outer_input).base)
             sequence = partial(SequenceTrace, part.name, position, freeze(read.values), axis=shown)
-            yield sequence(source=origin, group=group, now=now)
+            yield sequence(source=origin, group=group, now=now), axis
         elif part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
             value = freeze(np.array(values[part.outer_input]))
-            yield ParameterTrace(part.name, position, value)
+            yield ParameterTrace(part.name, position, value), None
         elif part.kind.is_state or part.kind is Kind.NIT_SOT:
             tape = _tape_trace(recording, part, position, source, used)
             length = recording.lengths.get(part, len(tape.initial))
-            axis_of_tape = _tape_axis(part, length, source, axes)
-            if axis_of_tape is not None:
-                axes[part.filled] = axes[filled_by[part]] = axis_of_tape
-                rows = recording.first + np.arange(len(tape.initial))
-                tape = replace(tape, axis=_cut(axis_of_tape, rows))
-            yield tape
+            rows = recording.first + np.arange(len(tape.initial))
+            known = _tape_axis(part, length, source, axes)
+            yield tape if known is None else replace(tape, axis=_cut(known, rows)), known
+
+
+def _array(part: LoopVariable) -> Variable:
+    """Return the array with all values of a variable."""
+    return part.outer_input if part.kind is Kind.SEQUENCE else part.filled
 
 
 def _tape_trace(
@@ -345,7 +348,7 @@ def _tape_axis(
         return Axis(part.name, freeze(np.arange(rows)))
     if source.kind is Kind.PARAMETER:
         return None
-    known = axes.get(source.filled if source.kind.is_state else source.outer_input)
+    known = axes.get(_array(source))
     if known is None or len(known.index) < rows:
         return None
     return Axis(known.variable, freeze(known.index[:rows][::-1]))

@@ -63,10 +63,10 @@ def keep_text(keep: Keep) -> str:
 
 def check_memory(outputs: Sequence[Variable], given: Values) -> None:
     """Raise ArgumentError if a trace of all steps needs too much memory; suggest a window."""
-    nodes = [node for node in scan_nodes(outputs) if not scan_nodes([node.inputs[0]])]
-    values, _ = run([node.inputs[0] for node in nodes], given, record=False)
-    counts = {node: int(values[node.inputs[0]]) for node in nodes}
-    needed = sum(steps * _bytes_per_step(node) for node, steps in counts.items())
+    scans = [scan for scan in map(read_node, scan_nodes(outputs)) if not scan_nodes([scan.n_steps])]
+    values, _ = run([scan.n_steps for scan in scans], given, record=False)
+    counts = {scan: int(values[scan.n_steps]) for scan in scans}
+    needed = sum(steps * _bytes_per_step(scan) for scan, steps in counts.items())
     if needed > MOST_BYTES:
         steps = max(counts.values())
         fits = max(1, steps * MOST_BYTES // needed)
@@ -77,7 +77,7 @@ def check_memory(outputs: Sequence[Variable], given: Values) -> None:
         )
 
 
-def _bytes_per_step(node: Apply) -> int:
+def _bytes_per_step(scan: ScanParts) -> int:
     """Return the number of bytes that a trace of a Scan needs for each step.
 
     A trace contains one array for a variable whose rows are never overwritten.  For every other
@@ -85,7 +85,7 @@ def _bytes_per_step(node: Apply) -> int:
     untraced states, and rows of unknown shape are not counted.
     """
     sizes = 0
-    for part in read_node(node).variables:
+    for part in scan.variables:
         row = (part.inner_outputs or part.inner_inputs)[0].type
         if part.kind in (Kind.PARAMETER, Kind.UNTRACED) or None in row.shape:
             continue
