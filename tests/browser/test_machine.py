@@ -365,6 +365,37 @@ def test_the_entries_of_the_legend_look_different(page, opened):
     assert len(set(looks)) == len(looks) > 4
 
 
+PAINT = """(css) => [...document.querySelectorAll(css)].map((cell) => {
+    const style = (node, ...names) => names.map((name) => getComputedStyle(node)[name]);
+    const boxes = [...cell.querySelectorAll("rect")].filter((box) => box.checkVisibility());
+    const isNumber = (node) => node.textContent && !node.matches(".mark, .name, .position");
+    const texts = [...cell.querySelectorAll("text")].filter(isNumber).slice(0, 1);
+    const names = ["fill", "stroke", "strokeWidth", "strokeDasharray"], outer = boxes[0];
+    const looks = [outer, boxes.at(-1)].map((box) => style(box, ...names));
+    return [...looks, ...texts.map((text) => style(text, "fill"))];
+})"""
+COLORED = {"overwritten", "preserved", "restored", "saved", "pending", "empty"}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_role_looks_the_same_in_the_player_and_in_a_still_picture(page, opened, theme):
+    page.emulate_media(color_scheme=theme)
+    run, compared = lab.break_rule(SQUARE.with_steps(2), HISTORICAL, order=3), set()
+    machine, widget = opened(run), visual.machine(run)
+    for moment in range(machine.moments + 1):
+        go(page, moment)
+        show = "(svg) => (document.querySelector('main').lastElementChild.outerHTML = svg)"
+        page.evaluate(show, widget.scene(moment, theme).svg())
+        looks = (page.evaluate(PAINT, css) for css in ("[data-cell]", "g:has(> title + rect)"))
+        for cell, played, drawn in zip(machine.cells, *looks, strict=True):
+            role, is_wrong = cell.at(moment).role, (cell.wrong_from or 99) <= moment
+            if role in COLORED or is_wrong:  # otherwise, other Scans are faded
+                start = int(role not in COLORED)
+                assert played[start:] == drawn[start:], (moment, cell.name)
+                compared.add((role, is_wrong))
+    assert compared > {(role, False) for role in COLORED} | {("overwritten", True)}
+
+
 def test_a_faulty_rule_is_played_next_to_the_correct_one(page, opened):
     loop = SQUARE.with_steps(2)
     go(page, opened(lab.break_rule(loop, HISTORICAL, order=3)).moments)

@@ -7,7 +7,7 @@ only the attributes that differ. Only an animated document contains a style shee
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TypeGuard
@@ -20,10 +20,11 @@ from visual.scene.formats import HOLD, PACE
 from visual.scene.shapes import MM, THIN, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching
 from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_color
 
-EDGES = {  # the attributes of an edge that differ from those of the root element
-    LineStyle.HEAVY: ' stroke-width="2.4"',
-    LineStyle.DASHED: ' stroke-dasharray="5 3"',
-    LineStyle.DOTTED: ' stroke-dasharray="1.5 3"',
+Style = tuple[tuple[str, str], ...]  # names and values of attributes
+EDGES: Mapping[LineStyle, Style] = {  # attributes that differ from those of the root element
+    LineStyle.HEAVY: (("stroke-width", "2.4"),),
+    LineStyle.DASHED: (("stroke-dasharray", "5 3"),),
+    LineStyle.DOTTED: (("stroke-dasharray", "1.5 3"),),
 }
 WIDTH, DOT = 1.3, 5
 STRIKE = 0.28  # the distance from the baseline to the line through a struck text, in em
@@ -31,7 +32,6 @@ TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the val
 # The characters that XML excludes.
 OMIT = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
-Style = tuple[tuple[str, str], ...]  # names and values of attributes
 Place = Callable[[Text], str]  # returns the attributes of a text
 
 
@@ -170,8 +170,8 @@ def _box(box: Box, theme: Theme) -> str:
     if _is_patch(box):
         return _patches([box], theme)
     look = theme.look(box.role, box.faded)
-    stroke = f'stroke="{look.stroke}"'
-    outer = _rect(box, 0, f'rx="5" fill="{look.fill}" {stroke}{EDGES.get(look.line, "")}')
+    stroke, edge = f'stroke="{look.stroke}"', attributes(EDGES.get(look.line, ()))
+    outer = _rect(box, 0, f'rx="5" fill="{look.fill}" {stroke}{edge}')
     lines = "".join(
         f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}"
         for (x0, y0), (x1, y1) in hatching(box, look.hatch)

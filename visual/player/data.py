@@ -8,7 +8,7 @@ view. A layout has a box for each cell, and `parts`: for each event and each of 
 the font size. At the fractions `moved` and `added` of a sum, its values arrive, and the sum ends.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import groupby
@@ -22,7 +22,7 @@ from lab.traces.trace import Trace
 from visual.pictures.machine import content
 from visual.pictures.machine.arrange import CHIP, DENSE, NARROW, Arrangement, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.frames import shares
+from visual.pictures.machine.frames import HEAVY, NEW, ROLES, SEED, shares
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import ADDED, MOVED, near_scans, spans
 from visual.pictures.machine.tracks import part_layouts
@@ -61,6 +61,7 @@ def as_data(
     data |= _plain(machine, without=("rows", "cells", "runs"))
     data["widths"] = [(x, round(text_width(x, 1, bold=True), 4)) for x in sorted(letters)]
     data["cells"] = [_cell(machine, cell) for cell in layouts[0].boxes]
+    data["legend"] = _legend(layouts[0].boxes)
     data["layouts"] = [_layout(each, *sheet) for each, sheet in zip(layouts, sheets, strict=True)]
     for number, (plain, event) in enumerate(zip(data["events"], machine.events, strict=True), 1):
         plain["near"] = sorted(near_scans(machine, number))
@@ -137,6 +138,16 @@ def _layout(layout: Arrangement, width: float, shows_buffers: bool) -> dict[str,
         "is_dense": layout.density == DENSE,
         "is_named": layout.is_named,
     }
+
+
+def _legend(cells: Sequence[content.SlotCell]) -> list[tuple[str, ...]]:
+    """Return the CSS class, the term, and the meaning of each look that occurs in the run."""
+    shown = {key.role for cell in cells for key in cell.keys}
+    shown |= {"seed" for cell in cells if cell.has_seed}
+    shown |= {"wrong" for cell in cells if cell.wrong_from is not None}
+    looks: dict[str, str] = {**ROLES, **dict.fromkeys(NEW, HEAVY), "seed": SEED}
+    classes = {text: name for name, text in looks.items() if name in shown}
+    return [(name, *text.split(": ")) for text, name in classes.items()]
 
 
 def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 // moment of the first of several such machines, in the format of visual.player.state. A note lists
 // choices in the address that the page does not offer.
 
-const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // in the order of a link
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
 const HIGH = 500; // the height that a machine needs below the controls, in pixels
 
@@ -26,7 +25,7 @@ class Lesson {
     this.stage = element("div");
     this.tools = element("div", { class: "tools" }, this.form, this.valueRow, this.note);
     place.append(this.tools, this.stage);
-    for (const field of FIELDS) {
+    for (const field of data.fields) {
       const select = this.selects[field] = element("select"), options = data[field] ?? [];
       this.form.append(element("label", options.length === 1 && field !== "loop" ? { hidden: "" } : {}, element("span", {}, field), select));
       select.addEventListener("change", () => this.choose(field));
@@ -66,7 +65,7 @@ class Lesson {
   }
 
   get link() {
-    return FIELDS.map((field) => this.selects[field].value).filter(Boolean).join("&");
+    return this.data.fields.map((field) => this.selects[field].value).filter(Boolean).join("&");
   }
 
   choose(field) {

@@ -35,14 +35,14 @@ from visual.pictures.machine.still import still
 from visual.player.data import as_data
 from visual.player.grid import OMITTED, TITLE, ChoiceGrid, Combination
 from visual.player.state import link_text
-from visual.player.widget import DARK, LOOKS, PLAYER
+from visual.player.widget import DARK_PAGE, PLAYER, STYLE
 from visual.scene.theme import LIGHT
 from visual.widgets.sliders import sliders
 from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, SavedAsPage, bundle, read
 
 HERE = Path(__file__).parent
 PAGE_MODULE = bundle(*PLAYER, HERE / "render.js", CONTROLS, HERE / "numbers.js", HERE / "page.js")
-PAGE_STYLE = DARK_NOTEBOOK + read(LOOKS, HERE / "page.css")
+PAGE_STYLE = DARK_NOTEBOOK + STYLE + read(HERE / "page.css")
 LARGEST = 50_000_000  # the maximum size of the compressed machines of a page, in bytes
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
@@ -111,7 +111,8 @@ class Page(SavedAsPage):
             link: {"reason": str(run)} if isinstance(run, LabError) else {"packed": run}
             for link, run in self.runs.items()
         }
-        return in_script({**self.grid.options, "runs": runs, "omitted": OMITTED})
+        data = {"fields": Combination._fields, "runs": runs, "omitted": OMITTED}
+        return in_script({**self.grid.options, **data})
 
     @property
     def content(self) -> str:
@@ -132,8 +133,9 @@ class Page(SavedAsPage):
 
     def page(self) -> str:
         """Return the page as HTML. The page loads no other file."""
-        head = f"<h1>{text(self.grid.title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
-        return document(self.grid.title, LIGHT, head + self.content, PAGE_MODULE, PAGE_STYLE + DARK)
+        title, style = self.grid.title, PAGE_STYLE + DARK_PAGE
+        head = f"<h1>{text(title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
+        return document(title, LIGHT, head + self.content, PAGE_MODULE, style)
 
 
 def _study(combination: Combination) -> Study:

@@ -207,10 +207,10 @@ class Picture {
     const moves = part.terms.map((move, term) => {
       const drops = move.drops.map((points) => line(points, "drop"));
       line(move.points, `arrow now ${part.replaces ? "overwritten" : "plain"}`);
-      const factor = move.chip && hasFactor(move) ? this.pill("factor", move.factor ? `×${parenthesize(move.factor)}` : move.symbol) : null;
+      const factor = move.chip && hasFactor(move) ? this.pill("factor saved", move.factor ? `×${parenthesize(move.factor)}` : move.symbol) : null;
       if (factor) setAttributes(factor, { transform: `translate(${move.chip})`, role: "button", tabindex: 0, "data-target": part.target, "data-term": term });
-      const value = this.pill(part.kind === "fill" ? "plain" : "value", move.value, move.shift);
-      const product = this.pill(part.replaces ? "product" : "plain", move.product || move.value, move.shift);
+      const value = this.pill(part.kind === "fill" ? "plain" : "value preserved", move.value, move.shift);
+      const product = this.pill(part.replaces ? "product overwritten" : "plain", move.product || move.value, move.shift);
       for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
       return { move, drops, factor, value, product };
     });
@@ -222,7 +222,7 @@ class Picture {
     const equation = [old, ...terms.map(({ product }) => parenthesize(product))].join(" + "); // a reader can change the numbers
     const { moved, added } = this.data;
     return [[summands, moved, added], [total, added, Infinity]].filter(([shapes]) => shapes.length).map(([[box, ...texts], from, to]) => {
-      const group = shape("g", { class: "adder" }, this.over);
+      const group = shape("g", { class: "adder overwritten" }, this.over);
       shape("rect", { ...box, rx: 5 }, group);
       for (const text of texts)
         compress(label(text, group, "", text.bold ? text.content : equation), box.width - (text.anchor === "end" ? 26 : 6));

@@ -9,7 +9,7 @@ The widget and the page without a kernel run the same ES module on the same data
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,31 +24,55 @@ from lab.reports.breaking.rules import BrokenRule
 from lab.traces.trace import Trace
 from lab.traces.tracing import derivative_of
 from visual.backends.page import document, embedded, in_script
-from visual.backends.svg import text
+from visual.backends.svg import EDGES, WIDTH, text
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import MachineContent as Content
 from visual.pictures.machine.eager import machine_of_recording
+from visual.pictures.machine.frames import ROLES
 from visual.pictures.machine.pair import compare_runs, pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
-from visual.scene.theme import LIGHT
+from visual.scene.theme import DARK, LIGHT, LineStyle, Role
 from visual.widgets.widget import SavedAsPage, Widget, bundle, read
 
 HERE = Path(__file__).parent
 PLAYER = tuple(HERE / f"{name}.js" for name in ("picture", "words", "bar", "machine"))
 MODULE = bundle(*PLAYER, HERE / "render.js")
-LOOKS = HERE / "machine.css"
 EXPECTED = (
     "a Trace, as loop.trace() or lab.trace(derivative, given) returns, or a recording of lab.eager"
 )
-STYLE = read(LOOKS)
+
+
+def _colors(role: Role | None = None, **names: str) -> str:
+    """Return CSS variables with colors of a theme, or of a role, on light and dark screens."""
+    a, b = (theme.looks[role] if role else theme for theme in (LIGHT, DARK))
+    return "".join(f"--{n}:light-dark({getattr(a, f)},{getattr(b, f)});" for n, f in names.items())
+
+
+def _looks() -> Iterator[str]:
+    """Yield the style of a machine: the colors of the themes, and the look of each role."""
+    yield _colors(ink="text", quiet="muted", ground="background")
+    yield _colors(Role.INTERMEDIATE, line="stroke") + _colors(Role.PANEL, soft="fill")
+    yield _colors(Role.READ, save="stroke") + _colors(Role.WRONG, bad="fill")
+    roles = {"cell,.pill": Role.INTERMEDIATE, **ROLES}
+    roles["wrong>:not(:first-child),.wrong:not(.cell)"] = roles.pop("wrong")  # not the outer edge
+    for name, role in roles.items():
+        line = LIGHT.looks[role].line
+        edge = {"stroke-width": f"{WIDTH}", "stroke-dasharray": "none", **dict(EDGES.get(line, ()))}
+        edge["--inner"] = "inline" if line is LineStyle.DOUBLE else "none"
+        edge["--border"] = "solid" if line in (LineStyle.PLAIN, LineStyle.HEAVY) else line
+        colors = _colors(role, paint="stroke", fill="fill", letters="text")
+        yield f":is(.{name}){{{colors}{';'.join(map(':'.join, edge.items()))}}}"
+
+
+STYLE = f".scantape-machine{{{''.join(_looks())}}}\n{read(HERE / 'machine.css')}"
 # The machine and the page around the machine follow the color scheme of the screen.
-DARK = (
+DARK_PAGE = (
     "@media screen and (prefers-color-scheme:dark){:root:root{color-scheme:dark}"
-    ":root:root body{background:#111827;color:#e5e7eb}}\n"
+    f":root:root body{{background:{DARK.background};color:{DARK.text}}}}}\n"
 )
 
 
@@ -165,7 +189,7 @@ class Machine(SavedAsPage, Widget):
         """Return an HTML page that plays the machine without Python and without a network."""
         twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
         body = element(self.data, self.moment, self.contributor) + twin
-        return document(self.content.title, LIGHT, body, MODULE, STYLE + DARK)
+        return document(self.content.title, LIGHT, body, MODULE, STYLE + DARK_PAGE)
 
     @property
     def _title(self) -> str:

@@ -5,16 +5,6 @@ const START = "Press play, or drag the bar: each event ";
 const UNITS = { Scan: "is one step of one Scan, or fills its tape.", node: "appends a node, or adds to a gradient." };
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const plain = (text) => ({ text, ink: "plain" }); // a phrase
-const LEGEND = [
-  ["overwritten", "overwritten", "read, then replaced"],
-  ["preserved", "preserved", "read, unchanged"],
-  ["saved", "saved or given value", "read by this step"],
-  ["restored", "↺ restored", "written back"],
-  ["seed", "◤ seed", "initial gradient"],
-  ["pending", "pending", "still zero or empty"],
-  ["written", "new or result", "written now, used by the cost, or returned"],
-  ["wrong", "wrong", "differs from the correct rule"],
-];
 
 /**
  * Return the provenance of a number: the sum that computed it, the steps that read the number before
@@ -100,8 +90,7 @@ class Words {
   /** Show the title, the legend of the roles that occur, the rules, and the results of another machine. @param {any} data @param {any} showExample  returns the function that shows an example, or nothing */
   open(data, showExample) {
     this.title.textContent = data.title;
-    const roles = new Set(data.cells.flatMap(({ keys, wrong_from }) => [...keys.map(({ role }) => (role === "read" ? "saved" : role)), ...(wrong_from === null ? [] : ["wrong"])]));
-    this.legend.replaceChildren(...LEGEND.filter(([kind]) => roles.has(kind)).map(([kind, term, meaning]) =>
+    this.legend.replaceChildren(...data.legend.map(([kind, term, meaning]) =>
       element("span", { class: kind, title: `${term}: ${meaning}` }, term, element("i", {}, `: ${meaning}`))),
       data.scans.some(({ order }) => order > 1) ? element("i", {}, "∇C through 1: gradient of C through Scan 1") : "");
     this.data = data;

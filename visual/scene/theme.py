@@ -29,6 +29,7 @@ class Role(StrEnum):
     WAITING = "pending: still zero or empty", ".."
     PRESERVED = "preserved: read, unchanged", "=="
     OVERWRITTEN = "overwritten: read, then replaced", "**"
+    RESTORED = "restored: written back (↺)", "=*"
     SPENT = "done: not used again", ",,"
     UNWRITTEN = "uninitialized: memory without a value", "??"
     READ = "saved: value read by this step", "||"
@@ -98,15 +99,16 @@ unneeded     dotted none #ffffff #a7afbb #6b7280 #111827 #4b5563 #9ca3af #ffffff
 waiting      dashed none #ffffff #6b7280 #6b7280 #111827 #9ca3af #9ca3af #ffffff #555555 #555555
 preserved    double none #d1fae5 #047857 #064e3b #064e3b #34d399 #d1fae5 #ffffff #000000 #000000
 overwritten  heavy  none #fed7aa #c2410c #431407 #7c2d12 #fb923c #ffedd5 #dddddd #000000 #000000
+restored     dashed none #d1fae5 #c2410c #064e3b #064e3b #fb923c #d1fae5 #ffffff #000000 #000000
 spent        plain  none #e5e7eb #9ca3af #4b5563 #1f2937 #4b5563 #b6bcc6 #d6d6d6 #aaaaaa #333333
 unwritten    dotted level #e8edf3 #475569 #475569 #253146 #8595ab #b6bcc6 #ffffff #555555 #000000
-read         plain  none #eff6ff #93b4ee #1e3a8a #172554 #3b6fd1 #dbeafe #ececec #777777 #000000
+read         plain  none #eff6ff #1d4ed8 #1e3a8a #172554 #93c5fd #dbeafe #ececec #777777 #000000
 result       double rising #dbeafe #1d4ed8 #1e3a8a #1e3a8a #93c5fd #dbeafe #ffffff #000000 #000000
 reused       dashed level #a5f3fc #155e75 #164e63 #164e63 #22d3ee #cffafe #ffffff #000000 #000000
 backward     dotted rising #d9f99d #3f6212 #365314 #23360b #84cc16 #ecfccb #ffffff #333333 #000000
 undefined    heavy  crossed #fce7f3 #be185d #831843 #831843 #f472b6 #fce7f3 #ffffff #000000 #000000
 untraced     dotted crossed #f3e8ff #7e22ce #581c87 #3b0764 #c084fc #f3e8ff #ffffff #000000 #000000
-wrong        heavy  none #7f1d1d #450a0a #ffffff #fecaca #ef4444 #450a0a #7f1d1d #000000 #ffffff
+wrong        plain  none #be123c #881337 #ffffff #fb7185 #fecdd3 #4c0519 #7f1d1d #000000 #ffffff
 panel        bare   none #f6f7f9 #f6f7f9 #1f2937 #1b2434 #1b2434 #e5e7eb #f4f4f4 #f4f4f4 #000000
 first        plain  upright #5eead4 #0f766e #042f2e #0f766e #2dd4bf #f0fdfa #ffffff #000000 #000000
 second       double upright #fef3c7 #b45309 #5c2d0a #4d3305 #fbbf24 #fef3c7 #ffffff #000000 #000000

@@ -27,7 +27,7 @@ from lab.reports.breaking.breakage import Breakage
 from visual.backends import dark
 from visual.backends.page import embedded
 from visual.player.page import Page
-from visual.player.widget import LOOKS, MODULE, PLAYER, STYLE, element
+from visual.player.widget import MODULE, PLAYER, STYLE, element
 from visual.scene.shapes import Scene
 from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, Widget, bundle, in_notebook, read
 from visual.widgets.working import Job, begin, event_loop
@@ -70,7 +70,7 @@ class Workbench(ChoiceTraits, Widget):
     """
 
     _esm = bundle(CONTROLS, *PLAYER, HERE / "form.js", HERE / "workbench.js")
-    _css = DARK_NOTEBOOK + read(HERE / "workbench.css", LOOKS) + dark.style()
+    _css = DARK_NOTEBOOK + read(HERE / "workbench.css") + STYLE + dark.style()
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     machine = traitlets.Dict().tag(sync=True)

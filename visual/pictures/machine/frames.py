@@ -19,14 +19,17 @@ from visual.scene.theme import Role
 LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel")
 Frame = dict[str, list[Shape]]  # the shapes of each layer
 NEW = ("result", "written")  # roles with a heavy border
-ROLES = {
+HEAVY = "new or result: heavy border"
+SEED = "◤ seed: nonzero initial gradient"
+ROLES = {  # the looks of cells, by role, and of phrases, by ink
     "overwritten": Role.OVERWRITTEN,
     "preserved": Role.PRESERVED,
-    "restored": Role.PRESERVED,
+    "restored": Role.RESTORED,
     "saved": Role.READ,
     "read": Role.READ,
     "pending": Role.WAITING,
     "empty": Role.WAITING,
+    "wrong": Role.WRONG,
 }
 
 
@@ -115,9 +118,12 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
     for number, place in enumerate(arrangement.boxes):
         key = place.at(moment.p)
         is_wrong = place.wrong_from is not None and place.wrong_from <= moment.p
-        look = Role.WRONG if is_wrong else ROLES.get(key.role, Role.INTERMEDIATE)
+        look = ROLES.get(key.role, Role.INTERMEDIATE)
         left, top = -place.width / 2, -place.height / 2
         inside: list[Shape] = [Box(left, top, place.width, place.height, look)]
+        if is_wrong:  # the edge still shows the role
+            look = Role.WRONG
+            inside.append(Box(left + 3, top + 3, place.width - 6, place.height - 6, look))
         if key.role in NEW:
             inside.append(outline(left + 1.5, top + 1.5, place.width - 3, place.height - 3))
         if place.corner and key.role != "empty":

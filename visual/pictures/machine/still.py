@@ -9,7 +9,6 @@ from functools import partial
 from itertools import chain, groupby
 
 from lab.equations.events.events import events
-from lab.equations.events.records import SlotRole
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.layout.canvas import legend_shapes
@@ -18,24 +17,15 @@ from visual.pictures.machine.arrange import LABELS, NARROW, NARROWEST, Arrangeme
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phrase
-from visual.pictures.machine.frames import LAYERS, NEW, frame_of
+from visual.pictures.machine.frames import HEAVY, LAYERS, NEW, ROLES, SEED, frame_of
 from visual.pictures.machine.states import MOVED, Moment, locate, spans
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved, walk
 from visual.scene.theme import Role
 
-RESTORED = "↺: written back unchanged"
-SEED = "◤ in a corner: a seed, a nonzero initial gradient"
-HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
 TITLE, REASON = 19.0, 16.0  # the heights of a line of the title and of the reason, in pixels
 READING = 0.3  # the share of a sum at which a film shows its moving values
-INKS = {
-    Ink.OVERWRITTEN: Role.OVERWRITTEN,
-    Ink.PRESERVED: Role.PRESERVED,
-    Ink.SAVED: Role.READ,
-    Ink.WRONG: Role.WRONG,
-}
 SENTENCE, LINE_HEIGHT = 15, 20.0
 
 
@@ -103,7 +93,6 @@ def _scene(
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
         roles_shown = {cell.at(each.p).role for each in moments for cell in arrangement.boxes}
         notes = [HEAVY] * (not roles_shown.isdisjoint(NEW))
-        notes += [RESTORED] * (SlotRole.RESTORED in roles_shown)
         notes += [SEED] * any(c.has_seed for c in machine.cells)
         for line in folded("; ".join(notes), arrangement.width - 2 * sheet.margin, 11):
             below.append(Text(sheet.margin, bottom + 11, line, 11, muted=True))
@@ -197,7 +186,7 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room
     for piece in pieces:
-        role, bold = INKS.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME, Ink.SIGN)
+        role, bold = ROLES.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME, Ink.SIGN)
         most = room / 2 if piece.ink is Ink.NAME else room - 10  # so that one line has the numbers
         wide = min(text_width(piece.text, size, bold=bold), most)
         if x + wide + 10 > end:
