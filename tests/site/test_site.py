@@ -1,6 +1,7 @@
 """The site of lessons: its pages, its links, and the errors that stop a build."""
 
 import re
+import shutil
 from itertools import product
 
 import pytest
@@ -132,14 +133,7 @@ def test_only_faulty_lessons_stop_the_build(failed_build):
 def draft(tmp_path_factory):
     """Build a site with a reference, without the option that turns warnings into errors."""
     folder = tmp_path_factory.mktemp("draft")
-    progress = (
-        "import sys, warnings, pathlib\npathlib.Path('x.txt').touch()\nprint('50%', end='\\r')\n"
-        "print('done')\nwarnings.warn('beware')\n3;"
-    )
-    cells = f"{code(progress)}\n\n{code('import visual; visual.figure(1)')}"
-    lessons = write_lessons(folder / "lessons", first="[later](02_later.md)", progress=cells)
-    reference = "```{eval-rst}\n.. automodule:: lab.checks.check\n```"
-    write_lessons(lessons / "reference", index=reference)
+    lessons = shutil.copytree(ROOT / "tests" / "site" / "draft", folder / "lessons")
     result = run_sphinx(lessons, folder / "site")
     assert result.returncode == 0, result.stderr
     return folder

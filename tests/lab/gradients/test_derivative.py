@@ -8,7 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from graphs import scan
+from graphs import scan, squares
 from oracles import power_derivative
 from pytensor.gradient import grad_not_implemented, grad_undefined
 
@@ -21,14 +21,10 @@ from lab.scans.replacing import scan_nodes
 X0 = 0.95
 
 
-def squares(x0, steps=3):
-    return scan(lambda x: x**2, outputs_info=[x0], n_steps=steps)
-
-
 @pytest.mark.parametrize(("steps", "highest", "tolerance"), [(5, 3, 1e-13), (4, 4, 1e-12)])
 def test_every_order_of_a_power(steps, highest, tolerance):
-    x0 = pt.dscalar("x0")
-    derivative = lab.derivative(squares(x0, steps)[-1], x0, highest)
+    x0, xs = squares(steps)
+    derivative = lab.derivative(xs[-1], x0, highest)
     assert derivative.order == highest
     actual = [float(v) for v in lab.trace(derivative.values, {x0: X0}).outputs]
     expected = [power_derivative(2**steps, order, X0) for order in range(highest + 1)]
@@ -39,7 +35,8 @@ def test_every_order_of_a_power(steps, highest, tolerance):
 def test_a_direction_of_a_vector(mode):
     """C = Σ x⁸: C″ is the gradient of v·∇C, C‴ is the gradient of v·C″, and ∇C ignores v."""
     x0, x, v = pt.dvector("x0"), np.array([0.9, 1.1]), np.array([2.0, -0.5])
-    derivative = lab.derivative(squares(x0)[-1].sum(), x0, 3, direction=pt.constant(v), mode=mode)
+    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
+    derivative = lab.derivative(xs[-1].sum(), x0, 3, direction=pt.constant(v), mode=mode)
     trace = lab.trace(derivative.values, {x0: x})
     for order, value in enumerate(trace.outputs[1:], 1):
         expected = power_derivative(8, order, x) * v ** (order - 1)
@@ -49,9 +46,9 @@ def test_a_direction_of_a_vector(mode):
 @pytest.mark.parametrize("order", range(1, 5))
 def test_pascals_triangle_counts_the_scans_of_each_derivative(order):
     """PyTensor's equality of Scans counts the distinct step functions."""
-    x0 = pt.dscalar("x0")
+    x0, xs = squares(4)
     with hide_progress():  # the number of Scans is intentional
-        derivative = lab.derivative(squares(x0, 4)[-1], x0, order)
+        derivative = lab.derivative(xs[-1], x0, order)
     counts = Counter(scan.node.op for scan in derivative.genealogy)
     assert sorted(counts.values()) == sorted(comb(order, k) for k in range(order + 1))
 

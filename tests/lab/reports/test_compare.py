@@ -53,7 +53,8 @@ def test_both_pullbacks_agree_on_the_gallery(name):
 
 def test_a_loop_with_a_stop_condition():
     comparison = compare_mistake("stops")
-    np.testing.assert_allclose(row_of(comparison, "u", 1).ours.value, known_mistakes.STOPS)
+    expected = [2 * 1 * 3, 2 * 2 * 2, 2 * 3 * 1, 0, 0, 0]  # x is 1, 5, 14: three steps
+    np.testing.assert_allclose(row_of(comparison, "u", 1).ours.value, expected)
     if not OLD:
         assert comparison.agree
         return
@@ -68,7 +69,7 @@ def test_a_loop_with_a_stop_condition():
 
 def test_a_delay_line_at_second_order():
     comparison = compare_mistake("delay_line")
-    for order, expected in enumerate(known_mistakes.DELAY, start=1):
+    for order, expected in ((1, 3 * 0.5**2), (2, 6 * 0.5)):  # the cost is y0**3 + 8 + 27
         np.testing.assert_allclose(row_of(comparison, "y0", order).ours.value, expected)
     row = row_of(comparison, "y0", 2)
     assert comparison.different_rows == (row,)

@@ -21,18 +21,11 @@ def stops(u, x0):
     return scan(step, sequences=[u], outputs_info=[x0]).sum()
 
 
-STOPS = [2 * 1 * 3, 2 * 2 * 2, 2 * 3 * 1, 0, 0, 0]  # 1, 5, 14: three steps
-
-
 @graph("y0", "u", y0=0.5, u=np.array([2.0, 3.0, 4.0]))
 def delay_line(y0, u):
     """Return a delay line: y[t] does not depend on y[t−1]."""
     _, zs = scan(lambda u, y: (u, y**3), sequences=[u], outputs_info=[y0, None])
     return zs.sum()
-
-
-# The cost is y0**3 + 8 + 27.
-DELAY = [3 * 0.5**2, 6 * 0.5]
 
 
 @graph("u", "v", u=np.array([1.0, 2.0]), v=np.array([3.0, 4.0]))

@@ -62,9 +62,8 @@ def test_a_faulty_film_is_detected():
         (pictures[::-1], [9] * 7 + [90]),
     ):
         film = io.BytesIO()
-        wrong[0].save(
-            film, "WEBP", save_all=True, append_images=wrong[1:], duration=times, lossless=True
-        )
+        fast = {"lossless": True, "quality": 0, "method": 0}
+        wrong[0].save(film, "WEBP", save_all=True, append_images=wrong[1:], duration=times, **fast)
         assert problems(scene, film.getvalue())
 
 
