@@ -5,29 +5,24 @@ straight, or runs through the gap between two columns if the straight arrow meet
 of an edge is a text on its arrow, at a point where it touches no cell, other arrow, or other text.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise, product
+from itertools import count, pairwise
+from typing import Unpack
 
 import numpy as np
 
+from visual.layout.tracks import Point, Router, meets
 from visual.scene.combinators import Envelope, Piece, envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, TextLook, fitted
 from visual.scene.theme import Role
 
-Point = tuple[float, float]
 Moment = tuple[int | None, str]  # the number and the name of a moment in a run
 LETTERS, FINE = 11, 24  # the font size of a label; the number of segments of a curve
 DEPTH, NEST, OVER = 14, 3, 24  # sizes of arcs: depth, more depth per faint arc, height
-# Tracks between two columns: offset of the first, minimum and maximum distance, minimum number.
-FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4
-ROOM = 60.0  # the maximum width of the space for tracks next to a column
-BELOW = 5.0  # the distance between the cells of a line and the first track
-SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # offsets from the middle of a side, in cell heights
-ASIDE = 0.3  # offset of an end from the middle of a side, as a fraction of the cell width
 NEIGHBOR = 30.0  # the maximum distance between two neighboring cells
+ASIDE = 0.3  # offset of an end from the middle of a side, as a fraction of the cell width
 # The positions of points along a segment or a curve, and the weights of the corners of a curve.
 ALONG = np.linspace(0.0, 1.0, FINE + 1)[:, None]
 BEZIER = np.hstack(
@@ -58,9 +53,7 @@ class Edge:
     moment: Moment = (None, "")
 
 
-def route(
-    edges: Iterable[Edge], cells: Mapping[Hashable, Box], detours: "Detours"
-) -> Iterator[Shape]:
+def route(edges: Iterable[Edge], cells: Mapping[Hashable, Box], router: Router) -> Iterator[Shape]:
     """Yield the arrows, labels, and factors of edges between `cells`, which maps ids to boxes."""
     known = {(e.source, e.target): e for e in edges if {e.source, e.target} <= cells.keys()}
     if not known:
@@ -73,9 +66,9 @@ def route(
         source, target, end_x = cells[edge.source], cells[edge.target], ports[pair]
         if edge.beside:
             levels = sorted({cells[start].y for start, end in known if end == edge.target})
-            arrows.append(_beside(edge, source, target, levels))
+            arrows.append(_beside(edge, source, target, levels, router))
         elif source.y != target.y:
-            arrows.append(_across(edge, source, target, end_x, detours))
+            arrows.append(_across(edge, source, target, end_x, router))
         else:
             depth = DEPTH + NEST * next(nested) if edge.faint else DEPTH
             arrows.append(_bow(edge, source, target, end_x, depth))
@@ -136,24 +129,21 @@ def _bow(edge: Edge, source: Box, target: Box, end_x: float, depth: float) -> Ar
     return Arrow(points, accent=not (edge.over or edge.plain or edge.faint), faint=edge.faint)
 
 
-def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detours") -> Arrow:
+def _across(edge: Edge, source: Box, target: Box, end_x: float, router: Router) -> Arrow:
     """Return an arrow to another line."""
     start_x, faint = source.x + source.width / 2, edge.faint or edge.over
-    if source.y < target.y:
-        straight = (start_x, source.y + source.height), (end_x, target.y - 1)
-    else:
-        start_x += _aside(source, target) if edge.factor else 0.0
-        straight = (start_x, source.y), (end_x, target.y + target.height + 1)
-    return detours.arrow(straight, source, target, accent=not (faint or edge.plain), faint=faint)
+    if source.y > target.y and edge.factor:
+        start_x += _aside(source, target)
+    points = router.across(source, target, start_x, end_x)
+    return Arrow(points, accent=not (faint or edge.plain), faint=faint, straight=True)
 
 
-def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
+def _beside(
+    edge: Edge, source: Box, target: Box, heights: Sequence[float], router: Router
+) -> Arrow:
     """Return an arrow between facing sides. `heights` are the y of the sources of the target."""
-    way = 1 if source.x < target.x else -1
-    x0 = source.x + source.width * (way > 0) + way
-    x1 = target.x + target.width * (way < 0) - way
     share = (heights.index(source.y) + 1) / (len(heights) + 1)
-    ends = (x0, source.y + source.height / 2), (x1, target.y + target.height * share)
+    ends = router.beside(source, target, 0, target.height * (share - 0.5))
     return Arrow(ends, accent=not (edge.plain or edge.faint), faint=edge.faint)
 
 
@@ -180,9 +170,10 @@ def _factors(
     pairs = zip(arrows, along, strict=True)
     paths = [points if arrow.is_curve else arrow.points for arrow, points in pairs]
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
-    chips = {n: _chips(along[n], edge.factor) for n, edge in enumerate(edges) if edge.factor}
-    for chip in place_labels(chips, paths, occupied).values():
-        yield Group(chip.shapes)
+    factors = ((n, edge.factor) for n, edge in enumerate(edges) if edge.factor)
+    labels = {n: labels_on(along[n], factor, mono=True) for n, factor in factors}
+    for label in place_labels(labels, paths, occupied).values():
+        yield Group(label.shapes)
 
 
 def place_labels(
@@ -215,11 +206,11 @@ def place_labels(
     return labels_by_arrow
 
 
-def _chips(path: Sequence[Point], factor: str) -> Iterator[Piece]:
-    """Yield labels for a factor on its arrow, from the middle of the arrow to its ends."""
-    half, middle = text_width(factor, LETTERS, mono=True) / 2 + 4, len(path) // 2
-    chip = Box(1 - half, -6.5, 2 * half - 2, 13, Role.PANEL)
-    shapes = (chip, Text(0, 4, factor, LETTERS, "middle", mono=True))
+def labels_on(path: Sequence[Point], text: str, **look: Unpack[TextLook]) -> Iterator[Piece]:
+    """Yield labels on a path, with a panel behind the text, from the middle to the ends."""
+    half, middle = text_width(text, LETTERS, mono=look.get("mono", False)) / 2 + 4, len(path) // 2
+    panel = Box(1 - half, -6.5, 2 * half - 2, 13, Role.PANEL)
+    shapes = (panel, Text(0, 4, text, LETTERS, "middle", **look))
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
         for center in (x, x + (half - 1) / 2, x + (1 - half) / 2):
@@ -235,95 +226,3 @@ def points_along(arrow: Arrow) -> list[Point]:
     else:
         points = np.concatenate([a + (b - a) * ALONG for a, b in pairwise(corners)])
     return [(x, y) for x, y in points.tolist()]
-
-
-class Detours:
-    """Arrows around the cells `boxes`, on tracks: parallel lines between columns or rows.
-
-    Overlapping arrows from different cells use different tracks while tracks are free. `taken`
-    contains the tracks in use. `ends` contains the sources of the arrows at each side of a cell,
-    and `rooms` contains the width of the gap next to each column.
-    """
-
-    def __init__(self, boxes: Collection[Box]) -> None:
-        self.boxes = boxes
-        self.taken = defaultdict[tuple[str, float], list[tuple[float, float, Box, int]]](list)
-        self.ends = defaultdict[tuple[float, float, int], list[Box]](list)
-        self.rooms: dict[tuple[float, int], float] = {}
-
-    def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
-        """Return an arrow along the line `straight`, or around the cells that the line meets."""
-        top, bottom = sorted((source.y, target.y))
-        between = (b for b in self.boxes if top <= b.y <= bottom and b not in (source, target))
-        if not any(meets(*straight, envelope_of(box)) for box in between):
-            return Arrow(straight, **look)
-        return Arrow(self._around(source, target), straight=True, **look)
-
-    def _around(self, source: Box, target: Box) -> tuple[Point, ...]:
-        side = 1 if source.x >= target.x else -1
-        edge = target.x + (target.width if side > 0 else 0)
-        enter = self._end(target, side, source)
-        if abs(source.x - target.x) <= source.width + NEIGHBOR:  # the cells share a gap
-            facing = side if source.x == target.x else -side
-            start_x = source.x + (source.width if facing > 0 else 0)
-            leave = self._end(source, facing, source)
-            x = self._down(edge, side, leave, enter, source)
-            return (start_x, leave), (x, leave), (x, enter), (edge + side, enter)
-        down = 1 if target.y > source.y else -1
-        start = source.y + (source.height if down > 0 else 0)
-        middle = source.x + source.width / 2
-        number = self._track(("along", start), (middle, edge), source, count())
-        along = start + down * (BELOW + (APART + 1) * number)
-        x = self._down(edge, side, along, enter, source)
-        middle += 4 * number
-        return (middle, start), (middle, along), (x, along), (x, enter), (edge + side, enter)
-
-    def _down(self, edge: float, side: int, start: float, end: float, source: Box) -> float:
-        """Return the x coordinate of a free track in the gap next to the edge of a column."""
-        if (edge, side) not in self.rooms:
-            others = (b.x if side > 0 else b.x + b.width for b in self.boxes)
-            away = [side * (x - edge) for x in others if side * (x - edge) > 0]
-            self.rooms[edge, side] = min([ROOM, *away])
-        room = self.rooms[edge, side] - FIRST - APART
-        apart = min(max(APART, room / MOST), WIDEST)
-        numbers = range(max(MOST, int(room / apart)))
-        number = self._track(("down", edge), (start, end), source, numbers)
-        return edge + side * (FIRST + apart * number)
-
-    def _track(
-        self,
-        where: tuple[str, float],
-        ends: tuple[float, float],
-        source: Box,
-        numbers: Iterable[int],
-    ) -> int:
-        """Return the number of a track for an arrow from `source`, and record its use.
-
-        The track is the first of `numbers` that no arrow from another cell uses between the two
-        `ends`, or the last of `numbers`.
-        """
-        (low, high), taken, number = sorted(ends), self.taken[where], 0
-        for number in numbers:
-            if all(n != number or box is source or high < a or b < low for a, b, box, n in taken):
-                break
-        taken.append((low, high, source, number))
-        return number
-
-    def _end(self, box: Box, side: int, source: Box) -> float:
-        """Return the y coordinate of the end of an arrow from `source` at a side of a cell."""
-        used = self.ends[box.x, box.y, side]
-        if source not in used:
-            used.append(source)
-        return box.y + box.height * (0.5 + SIDES[used.index(source) % len(SIDES)])
-
-
-def meets(start: Point, end: Point, room: Envelope) -> bool:
-    """Return whether a straight line crosses or touches a rectangle."""
-    (x0, y0), (x1, y1) = start, end
-    if max(x0, x1) < room.left or min(x0, x1) > room.right:
-        return False
-    if max(y0, y1) < room.top or min(y0, y1) > room.bottom:
-        return False
-    corners = product((room.left, room.right), (room.top, room.bottom))
-    sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for x, y in corners]
-    return min(sides) <= 0 <= max(sides)

@@ -10,12 +10,13 @@ from itertools import groupby
 
 import numpy as np
 
-from visual.layout.arrows import Detours, Edge, route
+from visual.layout.arrows import Edge, route
 from visual.layout.canvas import GapMark, formula_lines, scene_with_legend
 from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, low_width
 from visual.layout.columns import Gap, with_long_gaps
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Note, Row, Table, TablePart
+from visual.layout.tracks import Router
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, TextLook, fitted, folded, text_width
@@ -120,7 +121,7 @@ class _Layout:
         self.right = sheet.width - sheet.margin
         self.parts: list[PlacedPart] = []
         self.boxes: dict[Hashable, Box] = {}
-        self.detours = Detours(self.boxes.values())
+        self.router = Router(self.boxes.values())
         self.shapes: list[Shape] = []
         self.y = 0.0
 
@@ -212,7 +213,7 @@ class _Layout:
         if row.name and all(line.low for line in row.lines):
             self.shapes += self._beside(self.y - 4, row.name)
             bottoms[0] = max(bottoms[0], self.y + self.parts[0].part.height)
-        inside += route(row.edges, self.boxes, self.detours)
+        inside += route(row.edges, self.boxes, self.router)
         shapes, bottoms[0] = self._formulas(row, bottoms[0])
         number, moment = row.moment
         self.shapes.append(Group((*inside, *shapes), number, moment=moment))

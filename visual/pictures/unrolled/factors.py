@@ -8,17 +8,15 @@ from lab.equations.events.events import Events
 from lab.equations.factors import ONE, without_names
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula
-from visual.layout.arrows import Point, place_labels, points_along
+from visual.layout.arrows import Point, labels_on, place_labels, points_along
 from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.graph import Unrolling
-from visual.scene.combinators import Envelope, Piece, over, piece
-from visual.scene.shapes import Arrow, Box, Shape, Text, text_width
-from visual.scene.theme import Role
+from visual.scene.combinators import Envelope, Piece, piece
+from visual.scene.shapes import Arrow, Shape, Text, text_width
 
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # font size, height of a line, and margin of a label
 UNIT = "1", 1.0  # the formula and the number of the factor 1
-SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # along an arrow
 
 
 @dataclass(frozen=True)
@@ -95,27 +93,22 @@ def factor_labels(
 
     If the name of a factor does not fit, the label shows only the number.
     """
-    paths = [points_along(arrow) for arrow in arrows]
-    numbers = sorted(factors, key=lambda number: len(paths[number]))
-    candidates = {n: _candidates(paths[n], factors[n]) for n in numbers}
-    return {n: label.shapes for n, label in place_labels(candidates, paths, boxes).items()}
+    numbers = sorted(factors, key=lambda number: len(arrows[number].points))
+    candidates = {n: _candidates(points_along(arrows[n]), factors[n]) for n in numbers}
+    labels = place_labels(candidates, [arrow.points for arrow in arrows], boxes)
+    return {number: label.shapes for number, label in labels.items()}
 
 
 def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Piece]:
     """Yield possible labels: above and below the arrow, on the arrow, then below its two boxes."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
-    middle, last = len(path) // 2, len(path) - 1
-    (x, y), (_, below) = path[middle], path[middle - 1]
+    (x, y), (_, below) = path[len(path) // 2], path[len(path) // 2 - 1]
     if y == below:
         yield _label(both, x, y if len(both) == 2 else y - LINE / 2 - 3, factor, apart=5)
     for line in (" = ".join(both), number or factor.name):
-        for share in SHARES:
-            label = _label([line], *path[round(share * last)], factor)
-            room = label.envelope
-            ground = Box(room.left, room.top, room.width, room.height, Role.PANEL)
-            yield over(piece(ground), label)
-    if path[0][1] == path[last][1] == y:
+        yield from labels_on(path, line, title=factor.title)
+    if path[0][1] == path[-1][1] == y:
         yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
 
 

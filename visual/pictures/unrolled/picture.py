@@ -121,7 +121,9 @@ class Picture(Placing):
             named = NamedScan(self.trace, node.lane.scan)
             cell = replace(cell, quantity=named.quantity(node.lane.variable))
             cells.append(draw_cell(replace(cell, moment=self._moment(node)), box))
-        shapes = [*self._arrows(self.routes.paths(lefts, self.width, tops, HEIGHT), boxes), *cells]
+        at = {self.spots[number]: box for number, box in boxes.items()}
+        paths, _ = self.routes.routed(at, self.between)
+        shapes = [*self._arrows(paths, boxes), *cells]
         right = max(lefts, default=0.0) + self.width + TRACK * (self.routes.count + 2)
         for left, column in zip(lefts, self.columns, strict=True):
             if isinstance(column, Gap):
@@ -194,8 +196,9 @@ class Picture(Placing):
         for (first, last), faint, points in zip(self.arrows, self.faint, paths, strict=True):
             faded = boxes[first].faded or boxes[last].faded
             arrows.append(Arrow(points, faint=faint, straight=True, faded=faded))
+        names = Envelope(-inf, -inf, self.left - 12, inf)
         outside = Envelope(self.right + self.sheet.margin, -inf, inf, inf)
-        obstacles = [outside, *map(envelope_of, boxes.values())]
+        obstacles = [names, outside, *map(envelope_of, boxes.values())]
         texts = factor_labels(arrows, self.factors, obstacles)
         for number, (_, last) in enumerate(self.arrows):
             shapes, (step, moment) = texts.get(number, ()), self._moment(self.nodes[last])

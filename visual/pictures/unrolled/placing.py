@@ -4,25 +4,25 @@ Each Scan has a block of lanes, and each moment of the loop has a column. The lo
 block contain the values that belong to all steps, such as parameters.
 
 A straight arrow connects boxes in neighboring columns of the same or a neighboring lane, or stacked
-boxes. Any other arrow has corners: it runs along a track below a lane, along a track in the gap
-between two columns, or along both. Arrows between the same two lanes use the same track in every
-gap, because a loop repeats itself from column to column. Below a lane, two arrows share a track if
-they leave the same box or do not overlap.
+boxes. Any other arrow runs on tracks below a lane or in the gap between two columns.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
 from lab.traces.scan_of import ScanOf
-from visual.layout.arrows import Point
+from visual.layout.canvas import HEIGHT
 from visual.layout.columns import Gap, numbers, timeline, touched_columns, with_gaps
 from visual.layout.table import Fold
+from visual.layout.tracks import Point, Router, tracks_in
 from visual.pictures.unrolled.graph import Lane, Unrolling
+from visual.scene.shapes import Box
+from visual.scene.theme import Role
 
-TRACK, LEAN, HEAD = 7.0, 8, 8.0  # distance of tracks; offset of sloping arrows; distance of heads
-FIRST_LABEL, NEXT_LABEL = 57.0, 32.0  # depths of the tracks of arrows with labels
+TRACK, LEAN = 7.0, 8.0  # distance of tracks; offset of the ends of sloping arrows
+LABELS = 57.0, 32.0  # tracks with labels: the depth of the first, and the distance of tracks
+FAR = 1e4  # the distance between the lines of a grid with enough space for all tracks
 
 
 @dataclass(frozen=True)
@@ -118,108 +118,41 @@ class Routes:
 
     def __init__(self, edges: Ends, labeled: Ends, taken: Set[Spot]) -> None:
         self.edges = edges
-        self.straight = {edge for edge in edges if _is_straight(*edge, taken)}
-        self.labeled = {a.lane for a, b in {*labeled} - self.straight if a.lane == b.lane}
-        gaps: dict[tuple[int, int], int] = {}  # the track of an arrow, by the lanes of its ends
-        reaches = defaultdict[int, defaultdict[Spot, list[int]]](lambda: defaultdict(list))
-        for source, target in (edge for edge in edges if edge not in self.straight):
-            is_level = source.lane == target.lane
-            if not is_level:
-                gaps.setdefault((source.lane, target.lane), len(gaps))
-            if is_level or abs(source.column - target.column) > 1:  # the boxes share no gap
-                end = 2 * target.column + (0 if is_level else _side(source, target))
-                reaches[_lane_above(source, target)][source] += (2 * source.column, end)
-        self.gaps, self.count = gaps, len(gaps)
-        self.below = {lane: _number_tracks(reach) for lane, reach in reaches.items()}
+        self.labeled = {a.lane for a, b in labeled if a.lane == b.lane and not _are_near(a, b)}
+        # The arrows of the picture use the same tracks as the arrows of a grid with enough space.
+        grid = {s: Box(FAR * s.column, FAR * s.lane, FAR / 2, HEIGHT, Role.PANEL) for s in taken}
+        _, router = self.routed(grid, FAR / 2)
+        self.count = max(map(tracks_in, router.columns.values()), default=0)
+        self.below = {s.lane: tracks_in(router.rows[box.y + HEIGHT]) for s, box in grid.items()}
 
     def room(self, lane: int) -> float:
         """Return the height of the space for the tracks below a lane."""
-        return self._depth(lane, max(self.below.get(lane, {}).values(), default=-1)) + TRACK
+        (first, apart), count = self._depths(lane), self.below.get(lane, 0)
+        return TRACK + (first + apart * (count - 1) if count else 0.0)
 
-    def _depth(self, lane: int, track: int) -> float:
-        """Return the distance from a lane to a track below the lane."""
-        if lane in self.labeled:
-            return FIRST_LABEL + NEXT_LABEL * track
-        return TRACK * (track + 1)
+    def _depths(self, lane: int) -> tuple[float, float]:
+        """Return the distances from a lane to its first track, and between its tracks."""
+        return LABELS if lane in self.labeled else (TRACK, TRACK)
 
-    def paths(
-        self, lefts: Sequence[float], width: float, tops: Sequence[float], height: float
-    ) -> Iterator[tuple[Point, ...]]:
-        """Yield the corners of each arrow. Heads at the same side of a box are apart if possible.
-
-        `lefts` are the left edges of columns, and `tops` the upper edges of lanes. All boxes have
-        the size `width` by `height`.
-        """
-        half, high = width / 2, height / 2
-        heads = defaultdict[tuple[Spot, int], list[float]](list)  # offsets from a middle, by side
-        for source, target in self.straight:
-            if source.column != target.column:
-                heads[target, _side(source, target)].append(LEAN * (source.lane - target.lane))
-        for source, target in self.edges:
-            (x0, y0), (x1, y1) = (
-                (lefts[spot.column] + half, tops[spot.lane] + high) for spot in (source, target)
-            )
-            side, way, down = _side(source, target), 1 if x1 > x0 else -1, 1 if y1 > y0 else -1
-            if (source, target) in self.straight:
-                lean = LEAN * (target.lane - source.lane)
-                if source.column == target.column:
-                    yield (x0, y0 + down * high), (x1, y1 - down * (high + 1))
-                else:
-                    yield (x0 + way * half, y0 + lean), (x1 - way * (half + 1), y1 - lean)
-                continue
-            lane = _lane_above(source, target)
-            track = self.below.get(lane, {}).get(source, 0)
-            along = tops[lane] + height + self._depth(lane, track)
-            if source.lane == target.lane:
-                out, end, low = x0 + way * 12, x1 - way * 12, y0 + high
-                yield (out, low), (out, along), (end, along), (end, low + 1)
-                continue
-            number, room = self.gaps[source.lane, target.lane], high - 5
-            gap = x1 + side * (half + 8 + TRACK * number)
-            offset = side * room / 2
-            if self.count > 1:  # arrows to both sides of a gap end at different heights
-                offset = room * ((2 * (number + 1) + (side < 0)) / (self.count + 1) - 1)
-            used = heads[target, side]
-            free = [offset, *range(4 - int(high), int(high) - 3)]
-            free = [y for y in free if all(abs(y - head) >= HEAD for head in used)]
-            used.append(min(free, key=lambda y: abs(y - offset), default=offset))
-            enter = (gap, y1 + used[-1]), (x1 + side * (half + 1), y1 + used[-1])
-            if abs(source.column - target.column) <= 1:  # the same gap is next to both boxes
-                start = x0 + (half if gap > x0 else -half)
-                yield (start, y0 + offset), (gap, y0 + offset), *enter
-                continue
-            down, out = (1 if along > y0 else -1), x0 + 10 + 4 * track
-            yield (out, y0 + down * high), (out, along), (gap, along), *enter
+    def routed(
+        self, boxes: Mapping[Spot, Box], between: float
+    ) -> tuple[list[tuple[Point, ...]], Router]:
+        """Return the corners of each arrow. Columns of boxes are `between` pixels apart."""
+        depths = {box.y + box.height: self._depths(spot.lane) for spot, box in boxes.items()}
+        router, paths = Router(boxes.values(), between, depths), dict[object, tuple[Point, ...]]()
+        for a, b in sorted(self.edges, key=lambda edge: not _are_near(*edge)):
+            source, target = boxes[a], boxes[b]
+            if _are_near(a, b):
+                lean = LEAN * (b.lane - a.lane)
+                paths[a, b] = router.beside(source, target, lean, -lean)
+            elif a.column == b.column:
+                middle = source.x + source.width / 2
+                paths[a, b] = router.across(source, target, middle, middle)
+            else:
+                paths[a, b] = (router.below if a.lane == b.lane else router.around)(source, target)
+        return [paths[edge] for edge in self.edges], router
 
 
-def _is_straight(source: Spot, target: Spot, taken: Set[Spot]) -> bool:
-    """Return whether two spots are neighbors, or in one column without a box between them."""
-    if abs(source.column - target.column) == 1:
-        return abs(source.lane - target.lane) <= 1
-    low, high = sorted((source.lane, target.lane))
-    between = {Spot(lane, source.column) for lane in range(low + 1, high)}
-    return source.column == target.column and low < high and not between & taken
-
-
-def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
-    """Return the number of a track for each box with arrows. The arrows of a box share the track.
-
-    `reaches` maps a box to the horizontal positions of both ends of its arrows.
-    """
-    numbers: dict[Spot, int] = {}
-    ends: list[int] = []  # the rightmost end on each track
-    for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
-        number = next((n for n, end in enumerate(ends) if end < min(reach)), len(ends))
-        ends[number : number + 1] = [max(reach)]
-        numbers[source] = number
-    return numbers
-
-
-def _side(source: Spot, target: Spot) -> int:
-    """Return the side where an arrow enters its target: -1 for the left, 1 for the right."""
-    return -1 if source.column < target.column else 1
-
-
-def _lane_above(source: Spot, target: Spot) -> int:
-    """Return the lane directly above the horizontal track of an arrow with corners."""
-    return source.lane if target.lane >= source.lane else source.lane - 1
+def _are_near(source: Spot, target: Spot) -> bool:
+    """Return whether two spots are in neighboring columns of the same or a neighboring lane."""
+    return abs(source.column - target.column) == 1 and abs(source.lane - target.lane) <= 1
