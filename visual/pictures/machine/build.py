@@ -198,7 +198,8 @@ class Run:
         """Return a shown event, or an event without groups for a rest or a hidden event."""
         event = self.ticks.get(tick)
         if event is None:
-            return MachineEvent(0, tick[0] + 1, tick[1], (), "")
+            scan, step = tick
+            return MachineEvent(0, scan + 1, None if step < 0 else step, (), "")
         groups, heading = tuple(self._groups(event, index)), self.wording.heading(event)
         heading = heading if groups else f"{heading}: its slots are not shown"
         return MachineEvent(event.number, event.scan + 1, event.step, groups, heading)
