@@ -58,6 +58,8 @@ def test_the_index_states_the_reason_for_a_missing_picture(tmp_path):
     [
         ({"formats": ()}, "formats = []"),
         ({"formats": ("svg", "jpg")}, "'jpg'"),
+        ({"theme": "pink"}, "theme = 'pink'"),
+        ({"order": -1}, "order = -1"),
         ({"taps": {"q": (-1,)}}, "taps = 'q'"),
         ({"scale": 0, "formats": "png"}, "scale = 0"),
     ],

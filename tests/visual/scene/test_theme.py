@@ -8,6 +8,7 @@ the distance CIEDE2000; 1 is just noticeable.
 import io
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -30,14 +31,8 @@ from visual.scene.theme import (
     contrast,
 )
 
-MATRICES = """
-usual   1 0 0                        0 1 0                        0 0 1
-protan  0.152286 1.052583 -0.204868  0.114503 0.786281 0.099216  -0.003882 -0.048116 1.051998
-deutan  0.367322 0.860646 -0.227968  0.280085 0.672501 0.047413  -0.011820 0.042940 0.968881
-tritan  1.255528 -0.076749 -0.178779 -0.078411 0.930809 0.147602  0.004733 0.691367 0.303900
-xyz     0.4124564 0.3575761 0.1804375 0.2126729 0.7151522 0.0721750 0.0193339 0.1191920 0.9503041
-"""
-ROWS = (line.split() for line in MATRICES.strip().splitlines())
+MATRICES = Path(__file__).with_name("vision.txt").read_text(encoding="utf-8")
+ROWS = (line.split() for line in MATRICES.splitlines())
 EYES = {name: np.array(numbers, float).reshape(3, 3) for name, *numbers in ROWS}
 XYZ = EYES.pop("xyz")
 
