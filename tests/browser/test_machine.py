@@ -478,7 +478,7 @@ def test_all_results_can_be_read_at_the_end(page, opened, name, width):
     assert all("".join(value) in more.inner_text() for _, value in machine.results)
 
 
-OVERLAPS = """(count) => {
+OVERLAPS = """([count, texts]) => {
     const { machine } = document.querySelector(".scantape-machine"), overlaps = [];
     for (let n = 0; n < count; n += 1) {
         machine.go((n * machine.data.moments) / count);
@@ -490,8 +490,8 @@ OVERLAPS = """(count) => {
             const high = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
             if (wide > 2 && high > 2) overlaps.push(`${a} covers ${b}`);
         }));
-        const names = (SHOWN)("svg .name"), box = (node) => node.getBoundingClientRect();
-        const shown = names.map((node) => [node.textContent, box(node)]);
+        const box = (node) => node.getBoundingClientRect();
+        const shown = (SHOWN)(texts).map((node) => [node.textContent, box(node)]);
         for (const line of document.querySelectorAll(".now, .drop"))
             for (let at = 0; at < line.getTotalLength(); at += 2) {
                 const { x, y } = line.getPointAtLength(at).matrixTransform(line.getScreenCTM());
@@ -509,7 +509,26 @@ OVERLAPS = """(count) => {
 def test_no_factor_covers_another_and_no_line_covers_a_name(page, opened, name, width):
     run = lab.break_rule(SQUARE, name, order=2) if name in lab.BROKEN else name
     opened(run, 3, width=width, height=900)
-    assert page.evaluate(OVERLAPS, 400) == []
+    assert page.evaluate(OVERLAPS, [400, "svg .name"]) == []
+
+
+def loop_with_several_taps():
+    u, h0 = pt.dvector("u"), pt.dscalar("h0")
+    sequences = [{"input": u, "taps": [-1, 0, 2]}]
+    hs = scan(lambda a, b, c, h: h * a + pt.sin(b * c), outputs_info=[h0], sequences=sequences)
+    given = {u: [0.1, 0.4, -0.2, 0.7, 1.1, 0.3], h0: 0.6}
+    return lab.trace(lab.derivative(hs[-1] + hs[1] ** 2, u), given)
+
+
+@pytest.mark.parametrize("run", [loop_with_several_taps, "window", "coupled"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_line_covers_a_number_or_a_position_in_the_view_of_contributors(
+    page, opened, run, width
+):
+    opened(run if isinstance(run, str) else run(), width=width, height=900)
+    page.get_by_label("buffers").click()
+    texts = "svg :is(.name, .number, .position):not(:empty)"
+    assert page.evaluate(OVERLAPS, [100, texts]) == []
 
 
 def test_the_check_detects_a_factor_that_covers_another(page, opened):
@@ -519,7 +538,7 @@ def test_the_check_detects_a_factor_that_covers_another(page, opened):
             for (const {{ parts }} of event.groups) for (const {{ terms }} of parts)
                 for (const move of terms) if (move.chip) move.chip = [300, 100]; }}"""
     )
-    assert page.evaluate(OVERLAPS, 400) != []
+    assert page.evaluate(OVERLAPS, [400, "svg .name"]) != []
 
 
 def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):

@@ -2,7 +2,7 @@
 // and the bar.
 
 const PICKED = "[data-cell], [data-term]"; // a cell or a factor
-const isPhone = () => matchMedia("(max-width:600px)").matches;
+const phone = matchMedia("(max-width:600px)");
 const MARKUP = `
   <h2 class="title"></h2>
   <p class="rules" hidden></p>
@@ -106,7 +106,7 @@ class Machine {
     this.width = this.root.offsetWidth;
     if (this.fittingData() !== this.data) return this.refresh();
     const { root, stage, inner, picture: { svg, strips }, data: { width, height } } = this;
-    const above = this.options.above ?? (isPhone() ? -root.querySelector(".legend").offsetHeight : 52); // the legend can be below the window
+    const above = this.options.above ?? (phone.matches ? -root.querySelector(".legend").offsetHeight : 52); // the legend can be below the window
     const room = Math.max(220, innerHeight - above - (root.offsetHeight - stage.offsetHeight - inner.offsetHeight));
     const scale = clamp(Math.min((stage.clientWidth || width) / width, room / height), 1, 1.45);
     svg.style.width = `${Math.round(width * scale)}px`;

@@ -166,7 +166,7 @@ class Lesson {
         const link = Object.keys(this.data.runs).find(isExample);
         return link && (() => [this.remember(), this.restore(link)]);
       };
-      this.machine = new Machine(data, this.stage, { moment: at, get above() { return isPhone() ? null : above; }, showExample, onMoment, onBuffers });
+      this.machine = new Machine(data, this.stage, { moment: at, get above() { return phone.matches ? null : above; }, showExample, onMoment, onBuffers });
       followTheme(this.machine.root);
       this.place.dataset.ready = "";
     } else if (isOther || moment !== undefined) this.machine.open(data, at);
@@ -187,7 +187,7 @@ class Lesson {
       return [`${name} ${entry}`, { ...control, name, entry, step: slider.step }];
     }));
     const fields = [...this.fields.values()].map(({ root }) => root);
-    const inside = list.length <= (isPhone() ? 1 : 6) ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
+    const inside = list.length <= (phone.matches ? 1 : 6) ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
     this.valueRow.replaceChildren(...inside);
   }
 

@@ -115,8 +115,6 @@ function createSaving(save, text) {
   return { root, show };
 }
 
-const phone = matchMedia("(max-width:600px)"); // on a phone, the controls are in a collapsible row
-
 /** A workbench in a page: the controls, the tabs, and the picture or the machine. */
 class Bench {
   /** Create the controls, the frame of the picture, and the line above the picture. */

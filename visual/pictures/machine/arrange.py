@@ -8,19 +8,13 @@ between the columns.
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 from lab.notation import integers
 from lab.records import cached_property
 from visual.layout.arrows import Point
 from visual.layout.columns import Gap
-from visual.pictures.machine.content import (
-    LISTED,
-    MachineContent,
-    Movement,
-    PartKind,
-    SlotCell,
-)
+from visual.pictures.machine.content import LISTED, MachineContent, Movement, PartKind, SlotCell
 from visual.pictures.machine.states import states
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
@@ -241,13 +235,9 @@ def arrange(
 
 def _widest_number(machine: MachineContent) -> float:
     """Return the largest width of a number in a cell, as a multiple of its font size."""
-    texts = (
-        text
-        for cell in machine.cells
-        for key in cell.keys
-        for text in (key.entries if 1 < len(key.entries) <= LISTED else (key.text,))
-    )
-    return max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
+    keys = (key for cell in machine.cells for key in cell.keys)
+    texts = (key.entries if 1 < len(key.entries) <= LISTED else (key.text,) for key in keys)
+    return max((text_width(text, 1.0, bold=True) for text in chain(*texts)), default=1.0) or 1.0
 
 
 def _terms(machine: MachineContent) -> Iterator[tuple[int, PartKind, Movement, int, int]]:

@@ -56,40 +56,41 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
 
     A factor is at the first free position near its line: outside cells, rows other than the row of
     the target, and the names of the source and the target; otherwise, outside cells and these rows;
-    otherwise, outside cells; otherwise, on a cell. A factor that would always cover an earlier
-    factor is not shown.
+    otherwise, outside cells; otherwise, on a cell. If possible, lines to it cross no other cell. A
+    factor that would always cover an earlier factor is not shown.
     """
     factors, boxes, right = list[Envelope](), arrangement.boxes, arrangement.width
-    rows = {box.row: box.area for box in boxes}
+    rows, inner = {box.row: box.area for box in boxes}, [box.area.padded(-2, -2) for box in boxes]
 
     def placed(part: Part, term: Movement) -> Track:
         """Return the track of a term with a free position of its factor, and with its drops."""
         way = track(arrangement, part, term)
-        if way.chip is not None and term.label:
-            turns = (None, *TURNS) if term.source not in (None, part.target) else (None,)
-            pill, _ = factor_pill(arrangement, term, way.chip)
-            span = envelope_of(Polyline((*way.points, way.chip))).padded(pill.width, CHIP)
-            areas, own = (*factors, *(box.area for box in boxes)), boxes[part.target].row
-            near, texts = (list(filter(span.meets, each)) for each in (areas, arrangement.texts))
-            away = [rows[row]._replace(left=0, right=right) for row in rows if row != own]
-            names = [arrangement.names.get(n) for n in (part.target, term.source) if n is not None]
-            obstacles = [*near, *away, *filter(None, names)], [*near, *away], near
-            with_texts = ([*each, *texts] for each in obstacles) if texts else ()
-            choices = [*product((*with_texts, *obstacles), turns), (factors, None)]
-            for taken, turn in [] if group.hides_factors else choices:
-                each = way if turn is None else way.turned(turn)
-                box, _ = factor_pill(arrangement, term, each.chip or way.chip)
-                area = envelope_of(box).padded(-1, 0)
-                if not any(map(area.meets, taken)):
-                    factors.append(area)
-                    way = each
-                    break
-            else:
-                return replace(way, chip=None)
-        if way.chip is None:
-            return way
-        reach, saved = CHIP / 2 if term.label else 0.0, enumerate(term.saved)
-        return replace(way, drops=tuple(_drop(boxes[i], way.chip, n, reach) for n, i in saved))
+        chip = None if term.label and group.hides_factors else way.chip
+        if chip is None or not term.label:
+            return replace(way, chip=chip, drops=_drops(boxes, term, chip) if chip else ())
+        turns = (None, *TURNS) if term.source not in (None, part.target) else (None,)
+        pill, _ = factor_pill(arrangement, term, chip)
+        span = envelope_of(Polyline((*way.points, chip))).padded(pill.width, CHIP)
+        areas, own = (*factors, *(box.area for box in boxes)), boxes[part.target].row
+        near, texts = (list(filter(span.meets, each)) for each in (areas, arrangement.texts))
+        away = [rows[row]._replace(left=0, right=right) for row in rows if row != own]
+        names = [arrangement.names.get(n) for n in (part.target, term.source) if n is not None]
+        obstacles = [*near, *away, *filter(None, names)], [*near, *away], near
+        with_texts = ([*each, *texts] for each in obstacles) if texts else ()
+        others = [area for n, area in enumerate(inner) if n not in term.saved]
+        choices = product((*with_texts, *obstacles), (others, ()), turns)
+        for taken, crossed, turn in (*choices, (factors, (), None)):
+            each = way if turn is None else way.turned(turn)
+            spot = each.chip or chip
+            area = envelope_of(factor_pill(arrangement, term, spot)[0]).padded(-1, 0)
+            if any(map(area.meets, taken)):
+                continue
+            drops = _drops(boxes, term, spot)
+            lines = chain.from_iterable(map(pairwise, drops))
+            if not any(meets(*line, cell) for line in lines for cell in crossed):
+                factors.append(area)
+                return replace(each, drops=drops)
+        return replace(way, chip=None)
 
     ways = [tuple(placed(part, term) for term in part.terms) for part in group.parts]
     return [
@@ -215,8 +216,16 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
         first, last = start.x + right * start.width / 2, to.x + right * to.width / 2
         points = (first, start.y), (side, start.y), (side, to.y), (last, to.y)
     else:
-        points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
+        first, last = start.x + way * start.width / 2, to.x - way * to.width / 2
+        points = (first, start.y), (last, to.y)
         turn = 0.5 if is_level else 0.3 if sheet.is_cramped else 0.4
+        between = (box.area for box in sheet.boxes if start.row < box.row < to.row)
+        if sheet.is_tall and any(meets(*points, area) for area in between):
+            # The line runs below the row of the source, and through the gap beside the target.
+            first, x = start.x + way * start.width * 0.42, to.x - way * sheet.pitch / 2
+            down = start.below + sheet.density.under + 10 + sheet.density.lane * (start.column % 3)
+            points = (first, low), (first, low + down), (x, low + down), (x, to.y), (last, to.y)
+            turn = (down + abs(x - first) / 2) / (to.y - low + abs(x - first) + abs(last - x))
     is_drawn = part.kind is not PartKind.FILL and (sheet.is_tall or start.row == to.row)
     # A value starts below its number or its array; above, if its line starts above the middle.
     shift = CHIP / 2 + start.height / 2 if start.entries else CHIP + 1
@@ -224,18 +233,18 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     return Track(points, shift=shift, is_drawn=is_drawn).turned(turn)
 
 
-def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, ...]:
-    """Return the line from a saved value to the factor at `chip`.
-
-    `number` is the number of the line among the lines to this factor, from 0. `reach` is half the
-    height of the factor, and 0 if the term has no factor.
-    """
-    aside = (number + 1) // 2 * (5 if number % 2 else -5)
-    x = box.x if abs(box.x - chip[0]) < 1 else chip[0] + aside
-    corner = box.x + box.width * 0.42 * (1 if x > box.x else -1)  # next to the name or position
-    if chip[1] > box.y:
-        first = corner if box.below else box.x
-        turn = box.area.bottom + box.below + 3 + 3 * number
-        return (first, box.area.bottom), (first, turn), (x, turn), (x, chip[1] - reach)
-    first, turn = corner, box.area.top - NAME - 3 - 3 * number
-    return (first, box.area.top), (first, turn), (x, turn), (x, chip[1] + reach)
+def _drops(boxes: Sequence[CellBox], term: Movement, chip: Point) -> tuple[tuple[Point, ...], ...]:
+    """Return the lines from saved values to the factor at `chip`, or to `chip` without a factor."""
+    drops, reach = list[tuple[Point, ...]](), CHIP / 2 if term.label else 0.0
+    for number, box in enumerate(boxes[n] for n in term.saved):
+        aside = (number + 1) // 2 * (5 if number % 2 else -5)
+        x = box.x if abs(box.x - chip[0]) < 1 else chip[0] + aside
+        corner = box.x + box.width * 0.42 * (1 if x > box.x else -1)  # next to the name or position
+        if chip[1] > box.y:
+            first, low = corner if box.below else box.x, box.area.bottom
+            y, end = low + box.below + 3 + 3 * number, chip[1] - reach
+        else:
+            first, low = corner, box.area.top
+            y, end = low - NAME - 3 - 3 * number, chip[1] + reach
+        drops.append(((first, low), (first, y), (x, y), (x, end)))
+    return tuple(drops)
