@@ -102,10 +102,7 @@ class Choice:
             raise option_error(self.option, text, f"expected {self.expected}.") from None
 
     def control(self, value: Value, names: Iterable[str] = (), **more: Value) -> Control:
-        """Return the form control that shows `value`, with additional fields `more`.
-
-        `names` replace `known` in the list of the control.
-        """
+        """Return the form control of `value`; `names` replace `known`, and `more` adds fields."""
         control = {"key": [self.name], "kind": self.kind, "label": self.label, "value": value}
         if self.kind == "select":
             control["options"] = [[name, name] for name in names or self.known]

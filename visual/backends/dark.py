@@ -25,10 +25,7 @@ def style() -> str:
 
 
 def picture_style(name: str, svg: str) -> str:
-    """Return the style sheet that darkens a light picture on a dark screen.
-
-    `name` is the class of the root element of `svg`.
-    """
+    """Return the style sheet that darkens `svg`, with the root class `name`, on dark screens."""
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for (element, attribute, light), dark in dark_colors().items()

@@ -67,10 +67,7 @@ def _add_report(
     returns: str,
     report: Callable[[argparse.Namespace], Report],
 ) -> argparse.ArgumentParser:
-    """Add a command that shows or saves the result of `report`; return the parser of the command.
-
-    In the help text, `returns` describes the result of the user's function.
-    """
+    """Add a command that shows or saves the result of `report`; return its parser."""
 
     def run(options: argparse.Namespace) -> None:
         theme = THEME.check(shared.typed_value(options, THEME))

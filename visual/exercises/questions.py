@@ -50,10 +50,7 @@ def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
 
 
 def slots(trace: Trace, kind: str) -> Iterator[Candidate]:
-    """Yield candidates for questions about the slots that a step overwrites or preserves.
-
-    `kind` is "overwritten" or "preserved". Candidates are about the first and last `ENDS` steps.
-    """
+    """Yield candidates for questions about the slots that are "overwritten" or "preserved"."""
     for number, tape in _tapes(trace):
         steps = trace.scans[number].steps if getattr(tape.tape, kind) else 0
         for step in sorted({*range(min(steps, ENDS)), *range(max(0, steps - ENDS), steps)}):

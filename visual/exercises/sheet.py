@@ -123,10 +123,7 @@ class Single(ExerciseSheet):
 
 
 def _section(task: ExerciseTask, call: str) -> str:
-    """Return the HTML of a question, with its pictures and the input field.
-
-    For readers without JavaScript, the HTML names the Python `call` that checks an answer.
-    """
+    """Return the HTML of a question; without JavaScript, it names the `call` that checks."""
     field = (
         f"<label>Your answer: {text(task.expected)} "
         '<input name="answer" autocomplete="off" spellcheck="false"></label>'

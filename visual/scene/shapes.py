@@ -6,6 +6,7 @@ the scene, and `Scene.save` writes the scene to a file. Each backend walks over 
 
 import os
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -402,10 +403,7 @@ class Scene:
 
 
 def picture_function(draw: Draw) -> Draw:
-    """Return a function that checks its arguments, calls `draw`, and stores the trace in the scene.
-
-    The returned function raises ArgumentError for a removed option or a wrong type (see `CHECKED`).
-    """
+    """Return `draw` with a check of its arguments (see `CHECKED`) and the trace in its scene."""
     kinds = {name: kind for name, kind in draw.__annotations__.items() if kind in CHECKED}
 
     @wraps(draw)
@@ -451,10 +449,8 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
             lines.append(line := word)
         lines[-1] = line
         while text_width(lines[-1], size, bold=bold) > room and len(lines[-1]) > 1:
-            rest = lines[-1]
-            most = min(len(rest) - 1, int(room / (LEAST_WIDTH * size)) + 1)
-            widths = (text_width(rest[:count], size, bold=bold) for count in range(1, most + 1))
-            fits = max(1, sum(width <= room for width in widths))
+            rest, counts = lines[-1], range(2, len(lines[-1]))  # a line has at least one letter
+            fits = 1 + bisect(counts, room, key=lambda n: text_width(rest[:n], size, bold=bold))
             lines[-1:] = [rest[:fits], rest[fits:]]
     return lines
 

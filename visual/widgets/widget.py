@@ -72,10 +72,7 @@ class Widget(Base):
 
     @property
     def model_id(self) -> str:
-        """The identifier of the widget in a page.
-
-        Raises LabError if anywidget is not installed.
-        """
+        """The identifier of the widget in a page; raises LabError if anywidget is not installed."""
         if AnyWidget is None:
             why = "cannot be put into a box because anywidget is not installed."
             advice = "Run pip install anywidget, or show the widget without a box."

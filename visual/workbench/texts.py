@@ -117,10 +117,7 @@ def loop_of(name: object, texts: Iterable[object] = START, steps: object = STEPS
 
 
 def bench_of(text: str) -> tuple[LoopBench, int]:
-    """Return the bench and the moment of a text or a named loop; -1 is the default moment.
-
-    Raises LabError for an invalid text.
-    """
+    """Return the bench and the moment (or -1) of a text or a loop; raise LabError if invalid."""
     state = {"loop": text} if text.isidentifier() else from_text(text)
     name, moment = state.pop("loop", "square"), check_integer("moment", state.pop("moment", -1))
     texts = state.pop("step", START[0]), state.pop("values", START[1])
