@@ -174,10 +174,7 @@ def _read_entry(text: str) -> tuple[str, Value]:
 
 
 def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:
-    """Return a dictionary from variable names to taps; an empty name means the first state.
-
-    The loop checks the number of taps of each variable.
-    """
+    """Return taps by variable (first state: ""); the loop checks the number of taps of each."""
     is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
     given = check_entries(argument, {"": value} if is_unnamed else value)
     labels = {name: f"{argument} of {name}" if name else argument for name in given}

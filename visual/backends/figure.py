@@ -2,8 +2,7 @@
 
     python -m visual.backends.figure figure.svg figure.pdf
 
-nbconvert's SVG2PDFPreprocessor can run this command for each picture, as notebooks/lecturer.md
-shows.
+As notebooks/lecturer.md shows, nbconvert's SVG2PDFPreprocessor can run this command.
 """
 
 import sys

@@ -1,8 +1,6 @@
 """Options of several commands, and the loop or graph that the command line names.
 
-Start with `add_command` and `add_drawing`. `visual.options` declares the options, `add` adds them
-to a parser, and `typed_options` and `typed_value` return the typed values. `load` returns a gallery
-loop or the object of ``module:function``; `load_graph` also checks the type of the object.
+Start with `add_command` and `add_drawing`. `visual.options` declares the options.
 """
 
 import argparse

@@ -2,8 +2,7 @@
 
     >>> PICTURES["unrolled"].draw(study, step=50)
 
-Numbers of Scans start at 1, as in headings, and numbers of steps at 0. `visual.draw`, the command
-`scantape draw`, and the workbench accept all options of this module.
+`visual.draw`, the command `scantape draw`, and the workbench accept all options of this module.
 """
 
 from collections.abc import Callable, Mapping

@@ -150,10 +150,7 @@ def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
 
 
 def flatten(values: object) -> Iterator[float]:
-    """Yield the numbers of nested lists, tuples, arrays, generators, and sets (sorted).
-
-    Raises TypeError for other values, and for text.
-    """
+    """Yield the numbers of nested iterables (sets: sorted); raise TypeError for other values."""
     if hasattr(values, "__array__"):
         values = np.asarray(values).tolist()
     if isinstance(values, Real):

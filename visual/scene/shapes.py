@@ -181,10 +181,9 @@ class Group:
     """Shapes that belong together, such as the shapes of a moment or of a cell.
 
     A moment is one state of a moving picture: `step` is its number, and `moment` is its name.
-    Several groups can have the same moment. `title` is a tooltip. `cell` and
-    `label` are the key and the name of the value in a cell. `value` is the number, or the array
-    whose norm the cell shows. `quantity` is the name without its index. All cells of a quantity
-    share a color scale.
+    Several groups can have the same moment. `title` is a tooltip. `cell` and `label` are the key
+    and the name of the value in a cell. `value` is the number, or the array whose norm the cell
+    shows. `quantity` is the name without its index. All cells of a quantity share a color scale.
 
     A film shows the group from moment `step` until just before moment `until`; fractions of moments
     are possible. A moving SVG moves a group along `path`, which starts at the center of the group.
@@ -318,10 +317,7 @@ class Scene:
         return {step: named[step] for step in sorted(named)}
 
     def themed(self, theme: str | None) -> "Scene":
-        """Return the picture in the theme with this name, or unchanged for None.
-
-        Raises ArgumentError for an unknown name.
-        """
+        """Return the picture in a theme (None: unchanged); raise ArgumentError if it is unknown."""
         return self if theme is None else replace(self, theme=THEMES[theme])
 
     def svg(self) -> str:

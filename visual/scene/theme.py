@@ -1,7 +1,6 @@
 """The colors, the line, and the hatch of each role in the themes light, dark, and print.
 
 Roles also differ for color-blind readers. In print, roles differ in lightness, line, or hatch.
-Pictures are therefore readable in black and white.
 """
 
 from collections.abc import Mapping

@@ -98,10 +98,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
 
 
 def changed(bench: Bench, key: Key, value: object) -> Bench:
-    """Return `bench` after the control with this `key` changes to `value`.
-
-    Raises LabError for an unknown key, and for an impossible value.
-    """
+    """Return `bench` after a change of the control `key`; raise LabError if it is impossible."""
     change: dict[str, Any]
     match key, value:
         case ["loop"], _:

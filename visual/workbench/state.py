@@ -2,9 +2,8 @@
 
     >>> open_bench(gallery.loops["square"]).changed(order=2, view="tapes").picture.save("x.svg")
 
-Start with `Bench`: `state` is an immutable record of the choices, `changed` returns another
-bench, and `picture` draws the view. Caches store the correct derivatives of recent benches; the
-workbench compares these derivatives with the derivatives of faulty rules.
+Start with `Bench`. Caches store the correct derivatives of recent benches; the workbench compares
+these derivatives with the derivatives of faulty rules.
 """
 
 from abc import ABC, abstractmethod

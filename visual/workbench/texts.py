@@ -8,8 +8,7 @@
 The two texts are the formula of the step, and the values of the variables. A variable that the step
 assigns is a state if it has a value; otherwise it is an output. Another variable is a parameter if
 it has a single number, and a sequence if it has several. A formula without ``=`` is the new value
-of the first variable. `visual.player.state` writes and reads the text of a link; a page accepts the
-same text.
+of the first variable. `visual.player.state` writes and reads links.
 """
 
 import re

@@ -1,10 +1,4 @@
-"""The workbench: choose a loop, its taps, and the order of its derivative, and play its machine.
-
->>> bench = visual.Workbench()
->>> bench.set(order=2, taps={"x": (-2, -1)}, view="tapes")
->>> bench.state
->>> bench.picture.save("tape.svg")
-"""
+"""The workbench: choose a loop, its taps, and the order of its derivative, and play its machine."""
 
 import re
 import time
