@@ -42,7 +42,7 @@ class Density:
 
 TALL = Density(box=58, name=18, below=48, letters=18, factor=13)
 COMPACT = Density(box=20, name=12, below=4, letters=12)
-DENSE = Density(box=17, name=12, below=4, letters=11, arcs=10, lane=4, under=9)
+DENSE = Density(box=17, name=12, below=4, letters=11, arcs=10, lane=3, under=9)
 OUTPUT = Density(box=18, name=1, below=3, letters=11)
 MOST_TALL, MOST_COMPACT = 3, 6  # the maximum numbers of such rows; low rows do not count
 LABELS = 166.0  # the width of the column with the names of rows, in pixels

@@ -205,10 +205,10 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
         first, last = start.x + way * foot, to.x - way * foot
         y, turn = low + start.below + sheet.density.under, 0.5
         points = (first, low), (first, y), (last, y), (last, to.area.bottom)
-    elif is_level and apart > 1:  # an arc above the boxes between source and target
+    elif is_level and apart > 1:  # an arc above the boxes; overlapping arcs have other heights
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
-        x, up = to.x - way * sheet.pitch / 2, NAME + 3 + sheet.density.lane * (1 + start.column % 2)
-        turn = (up + abs(x - first)) / (2 * up + abs(last - first))
+        up = NAME + 3 + sheet.density.lane * (1 + start.column % min(apart, 3))
+        turn = (up + abs(to.x - way * sheet.pitch / 2 - first)) / (2 * up + abs(last - first))
         high, top = start.area.top - up, start.area.top
         points = (first, top), (first, high), (last, high), (last, to.area.top)
     elif apart == 0:  # the line passes through the gap at the side
