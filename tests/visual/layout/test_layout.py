@@ -146,6 +146,17 @@ def test_neighbors_that_differ_look_different(values, texts, height):
     assert " ".join(words_of(with_distinct_numbers(drawn))) == texts
 
 
+@pytest.mark.parametrize(("width", "value"), [(72, 0.5), (110, 0.5), (72, [3.0]), (110, [3.0])])
+def test_a_name_is_whole_if_it_fits_in_letters_of_11_pixels(width, value):
+    """The name is 72 pixels wide in bold letters of 12 pixels, and an array also has a strip."""
+    cell = Cell(Role.SPENT, "x", np.asarray(value), label="dC/dx_init₀")
+    shapes = draw_cell(cell, Box(0, 0, width, 40, Role.SPENT)).shapes
+    (name,) = (shape for shape in shapes if isinstance(shape, Text) and shape.content == cell.label)
+    assert name.size >= 11
+    assert all(shape.width > 0 for shape in shapes if isinstance(shape, Box))
+    assert all(envelope_of(shape).right <= width for shape in shapes)
+
+
 def test_other_quantities_and_rows_are_not_changed():
     positions = (0, 0, 1.4142, "x₀"), (100, 0, 1.4143, "y₀"), (0, 50, 1.4143, "x₁")
     drawn = [cell_of(Box(x, y, 90, 40, Role.SPENT), value, name) for x, y, value, name in positions]
