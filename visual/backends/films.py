@@ -29,8 +29,7 @@ def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """Return an animated GIF with the 256 most frequent colors of the final frame.
 
-    `scale` is the number of pixels per CSS pixel. The final frame shows the complete picture. A
-    palette that Pillow selects would change even white.
+    `scale` is the number of pixels per CSS pixel. Pillow would select colors that change white.
     """
     from PIL import Image
 

@@ -83,11 +83,7 @@ def to_svg(
 
 
 def _moving(scene: Scene, own: str, whole: int) -> str:
-    """Return the style sheet that plays the moments in `whole` milliseconds.
-
-    The root element has the class `own`. If the reader prefers reduced motion, the final picture
-    appears immediately.
-    """
+    """Return CSS that plays the moments in the class `own`, unless readers prefer less motion."""
 
     def rule(groups: str, name: object, *changes: tuple[float, int]) -> str:
         """Return CSS that sets the opacity of `groups`; a change is (moment, opacity)."""

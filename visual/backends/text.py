@@ -7,7 +7,7 @@ mark the role of the box.
 from collections.abc import Iterable
 
 from lab.errors import printable
-from visual.scene.shapes import Scene, Text
+from visual.scene.shapes import BEFORE, Scene, Text
 from visual.scene.theme import Role
 
 LETTER = 6.4
@@ -32,9 +32,8 @@ def _line(row: Iterable[Text]) -> str:
     for shape in sorted(row, key=lambda s: s.left):
         content = printable(shape.content)
         written = _marked(f"~{content}~" if shape.struck else content, _mark(shape))
-        middle = shape.x / LETTER
-        start = {"start": middle, "middle": middle - len(written) / 2, "end": middle - len(written)}
-        column = max(round(start[shape.anchor]), len(line) + 1 if line else 0)
+        start = shape.x / LETTER - BEFORE[shape.anchor] * len(written)
+        column = max(round(start), len(line) + 1 if line else 0)
         line = line.ljust(column) + written
     return line.rstrip()
 

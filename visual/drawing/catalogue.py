@@ -143,6 +143,5 @@ _KINDS = (
 
 
 PICTURES = Registry("picture", {kind.name: kind for kind in _KINDS})
-_OWN = {option.name: option for kind in _KINDS for option in kind.options}
-OPTIONS = tuple(option for option in _OWN.values() if option is not SHOWN)
+OPTIONS = tuple(dict.fromkeys(o for kind in _KINDS for o in kind.options if o is not SHOWN))
 VIEW = Choice("view", listing(PICTURES), "views", default="tapes", known=PICTURES, kind="tabs")

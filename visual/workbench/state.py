@@ -39,7 +39,6 @@ from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
 
 WRITTEN = "written"  # the default name of a loop from texts
-OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED, AHEAD = 16, 32  # results in a cache; drawing ahead fills most of the second cache
@@ -130,10 +129,7 @@ def numbers(value: object) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """The subject of a workbench, its present state, and its `usual` state without choices.
-
-    `given` maps the names of variables to their values in the usual state.
-    """
+    """The subject of a workbench, its state, and its `usual` state with the values `given`."""
 
     state: BenchState
     usual: BenchState
@@ -229,7 +225,7 @@ class LoopBench(Bench):
     @classmethod
     def from_loop(cls, loop: Loop) -> "LoopBench":
         """Return the bench of a loop in its usual state."""
-        other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
+        other = WRITTEN if isinstance(loop.step, WrittenStep) else "own"
         state = BenchState(loop.name if gallery.loops.get(loop.name) is loop else other)
         return cls(state, state, loop.name, loop.values, loop)
 
@@ -270,10 +266,7 @@ GRAPH_CHOICES = ("order", "wrt", "at", *(choice.name for choice in OF_THE_VIEW))
 
 @dataclass(frozen=True, eq=False)
 class GraphBench(Bench):
-    """A bench whose subject is the `cost` of a graph, or the log-density of a `model`.
-
-    `wrt` is the variable to differentiate with respect to, and `inputs` maps names to inputs.
-    """
+    """A bench whose subject is the `cost` of a graph, or the log-density of a `model`."""
 
     cost: Variable
     wrt: Variable
