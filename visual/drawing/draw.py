@@ -1,7 +1,4 @@
-"""Draw a picture of a loop, a graph, or a PyMC model, or one of the eight figures.
-
-Recent pictures of loops are cached.
-"""
+"""Draw a picture of a loop, a graph, or a PyMC model, or one of the eight figures."""
 
 from collections.abc import Mapping
 from functools import lru_cache, partial

@@ -4,8 +4,7 @@
     AnswerRecord(tries=2, points=2, done=True)
 
 The file is ``scantape-progress.json``, or the file that SCANTAPE_PROGRESS names. Pages store the
-same data in the browser, and a reader can save the data as such a file. ``scantape score`` prints
-the scores in several files.
+same data in the browser, and a reader can save the data as such a file.
 """
 
 import csv

@@ -144,10 +144,8 @@ def _difference(numbers: list[float], result: object, is_set: bool, tries: int) 
     wrong = np.flatnonzero(~are_near(numbers, right)).tolist()
     if isinstance(result, Trace):  # the backward loop writes the final slot first
         return _slot_difference(result, len(right) - 1 - wrong[-1], numbers[wrong[-1]], tries > 1)
-    number = number_text(numbers[wrong[0]])
-    if len(right) == 1:
-        return f"the function returns {number}, which is wrong."
-    return f"number {wrong[0] + 1} is {number}, which is wrong."
+    named = "the function returns" if len(right) == 1 else f"number {wrong[0] + 1} is"
+    return f"{named} {number_text(numbers[wrong[0]])}, which is wrong."
 
 
 def _arguments(case: tuple[object, ...]) -> str:

@@ -394,8 +394,7 @@ class Scene:
         )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        page = {"text/html": self.framed(), "image/svg+xml": self.svg()}
-        return {**page, "text/plain": self.text()}
+        return {"text/html": self.framed(), "image/svg+xml": self.svg(), "text/plain": self.text()}
 
 
 def picture_function(draw: Draw) -> Draw:
