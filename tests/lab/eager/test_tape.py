@@ -275,7 +275,7 @@ def test_nodes_are_shown_and_compared_by_value():
 
 
 ones = numpy.ones(3)
-TRUNCATED = lab.Loop(np.square, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
+TRUNCATED = lab.Loop(lambda x: x**2, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
 MATRIX, MASKED = A.view(numpy.matrix), numpy.ma.array(ones, mask=[0, 1, 0])
 scaled = primitive(lambda x, k: x * k, lambda y, x, k: [lambda g: g])
 listless = primitive(numpy.sin, lambda y, x: lambda g: g)
