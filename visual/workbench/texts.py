@@ -19,7 +19,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from lab.errors import ArgumentError, argument_error, check_choice, check_integer, quote
+from lab.errors import ArgumentError, check_choice, check_integer, check_type, quote
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier, values_by_name
@@ -99,9 +99,7 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
 
     `contributor` and a named cost also remain. Raises LabError for an unknown or impossible loop.
     """
-    loop = loop_of(loop) if isinstance(loop, str) else loop
-    if not isinstance(loop, Loop):
-        raise argument_error("loop", loop, "expected a lab.Loop.")
+    loop = check_type("loop", loop_of(loop) if isinstance(loop, str) else loop, Loop, "a lab.Loop")
     names = ["order", "view", "theme", "rule", "contributor"]
     names += ["cost"] if isinstance(bench.state.cost, str) else []
     return LoopBench.from_loop(loop).changed(**{n: getattr(bench.state, n) for n in names})
