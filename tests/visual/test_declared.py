@@ -93,6 +93,6 @@ def test_the_workbench_offers_the_declared_options(view):
 def test_a_page_offers_the_declared_choices():
     data = json.loads(visual.Page("square", orders=1, costs="sum").data)
     declared = {choice.name.removesuffix("s") for choice in OF_A_PAGE}
-    assert {*data["fields"]} == {"loop", *declared}
+    assert {*data["fields"]} == {"loop", "taps", *declared}
     assert set(data) == {"fields", "runs", "omitted", "loop", *declared}
     assert declared <= set(OF_A_WORKBENCH)
