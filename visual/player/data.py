@@ -20,7 +20,7 @@ from lab.errors import listing
 from lab.notation import integers, ranges_text
 from lab.traces.trace import Trace
 from visual.pictures.machine import content
-from visual.pictures.machine.arrange import CHIP, DENSE, NARROW, Arrangement, arrange
+from visual.pictures.machine.arrange import DENSE, NARROW, Arrangement, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.frames import HEAVY, NEW, ROLES, SEED, shares
 from visual.pictures.machine.places import NumberStyle, Numeral
@@ -132,7 +132,7 @@ def _layout(layout: Arrangement, width: float, shows_buffers: bool) -> dict[str,
         **_plain(layout, 2, without=("machine", "boxes", "pitch", "density", "is_cramped")),
         "boxes": [{name: _plain(getattr(box, name), 2) for name in BOX} for box in layout.boxes],
         "parts": [_plain(groups, 2) for groups in events],
-        "pill": (layout.density.factor, CHIP),
+        "pill": (layout.density.factor, layout.density.chip),
         "is_narrow": width < NARROW,
         "shows_buffers": shows_buffers,
         "is_dense": layout.density == DENSE,

@@ -45,12 +45,9 @@ class Lesson {
     }, { capture: true }); // a machine keeps its keys
     if (hasLink) document.body.addEventListener("keydown", (event) => event.target === document.body && this.machine?.key(event));
     this.drag();
-    const restore = (address) => { // the address of the event: write() can replace the present one before the event
-      const link = new URL(address).hash.slice(1);
-      if (link !== this.state) this.restore(link);
-    };
-    if (hasLink) addEventListener("hashchange", (event) => restore(event.newURL));
-    restore(hasLink ? location.href : "about:blank");
+    const linkOf = ({ newURL }) => new URL(newURL).hash.slice(1); // write() can replace the address before the event
+    if (hasLink) addEventListener("hashchange", (event) => linkOf(event) !== this.state && this.restore(linkOf(event)));
+    this.restore(hasLink ? location.hash.slice(1) : "");
   }
 
   offer(field, options) {

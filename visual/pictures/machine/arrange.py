@@ -39,15 +39,20 @@ class Density:
     lane: float = 6.0
     under: float = 13.0
 
+    @property
+    def chip(self) -> float:
+        """The height of a factor."""
+        return self.factor + 3
+
 
 TALL = Density(box=58, name=18, below=48, letters=18, factor=13)
 COMPACT = Density(box=20, name=12, below=4, letters=12)
-DENSE = Density(box=17, name=12, below=4, letters=11, arcs=10, lane=3, under=9)
+DENSE = Density(box=17, name=12, below=4, letters=11, arcs=10, lane=3, under=7)
 OUTPUT = Density(box=18, name=1, below=3, letters=11)
 MOST_TALL, MOST_COMPACT = 3, 6  # the maximum numbers of such rows; low rows do not count
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
-CHIP, FACTOR = 16.0, 52.0  # the height and the minimum width of a factor, in pixels
+FACTOR = 52.0  # the minimum width of a factor, in pixels
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the minimum distance between columns
 LEAST_BOX = 0.42  # the minimum width of a box next to wide factors, as a fraction of a column
@@ -201,7 +206,7 @@ def arrange(
             density = replace(usual, below=max(usual.under + LOW, usual.below))
         arrays = [key.entries for c in machine.cells if c.row == number for key in c.keys]
         lines = max((len(array) for array in arrays if len(array) <= LISTED), default=0)
-        below = density.below + least + (2 * CHIP if contributor and number in leaps else 0)
+        below = density.below + least + (2 * density.chip if contributor and number in leaps else 0)
         high = max(density.box, ENTRY * lines + 5 if lines else 0)
         densities.append(replace(density, box=high, below=below))
         widths = [text_width(text, SMALLEST, bold=True) for array in arrays for text in array]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.notation import integers
-from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox
+from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox, Density
 from visual.pictures.machine.content import Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
@@ -49,7 +49,7 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
             if way.chip is not None and term.label:
                 frame["pill"] += factor_pill(arrangement, term, way.chip)
             if part.kind is PartKind.SUM and term.value and moment.share < MOVED:
-                frame["travel"].append(_travel(term, way, arrangement.density.factor, role))
+                frame["travel"].append(_travel(term, way, arrangement.density, role))
         added = layout.total if moment.share >= ADDED else layout.summands
         if added and moment.share >= MOVED:
             adders[part.target] = Group(added)
@@ -103,14 +103,14 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
                     yield Arrow(way.points, faint=is_past, faded=not is_past, straight=True)
 
 
-def _travel(term: Movement, way: Track, size: float, role: Role) -> Group:
+def _travel(term: Movement, way: Track, density: Density, role: Role) -> Group:
     """Return the value and the product of a term as shapes that move along parts of its line."""
     points = tuple((x, y + way.shift) for x, y in way.points)
     pills = [(points, term.value, Role.PRESERVED)]
     if way.chip is not None and term.factor:
         before, after = split_line(points, way.turn)
         pills = [(before, term.value, Role.PRESERVED), (after, term.product, role)]
-    return Group(tuple(Group(pill(p[0], text, size, look), path=p) for p, text, look in pills))
+    return Group(tuple(Group(pill(p[0], text, density, look), path=p) for p, text, look in pills))
 
 
 def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> Iterator[Shape]:

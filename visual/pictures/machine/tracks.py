@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise, product
+from itertools import chain, pairwise
 from math import dist
 
 from lab.notation import parenthesize
 from visual.layout.arrows import Point, meets
-from visual.pictures.machine.arrange import CHIP, NAME, Arrangement, CellBox
+from visual.pictures.machine.arrange import NAME, Arrangement, Density
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Polyline, Text
 from visual.scene.theme import Role
 
-TURNS = (0.5, 0.3, 0.7, 0.2, 0.8, 0.6, 0.4, 0.9, 0.1)  # other positions of a factor on its line
+# Other positions of a factor on its line, the middle first.
+TURNS = sorted((n / 20 for n in range(1, 20)), key=lambda turn: abs(turn - 0.5))
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,6 @@ class Track:
     drops: tuple[tuple[Point, ...], ...] = ()
     shift: float = 0.0
     is_drawn: bool = False
-
-    def turned(self, share: float) -> "Track":
-        """Return the track with the factor at a fraction of its length."""
-        return replace(self, chip=split_line(self.points, share)[0][-1], turn=share)
 
 
 @dataclass(frozen=True)
@@ -54,43 +51,47 @@ class PartLayout:
 def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]:
     """Return the layout of each part of a group. Factors do not cover each other.
 
-    A factor is at the first free position near its line: outside cells, rows other than the row of
-    the target, and the names of the source and the target; otherwise, outside cells and these rows;
-    otherwise, outside cells; otherwise, on a cell. If possible, lines to it cross no other cell. A
-    factor that would always cover an earlier factor is not shown.
+    A factor is near its line. If possible, it covers no cell, no text on a strip, no row except the
+    row of the target, and no name of the source or the target, and lines to it cross no other cell;
+    the former conditions have priority. A factor that would cover another factor is not shown.
     """
     factors, boxes, right = list[Envelope](), arrangement.boxes, arrangement.width
     rows, inner = {box.row: box.area for box in boxes}, [box.area.padded(-2, -2) for box in boxes]
 
     def placed(part: Part, term: Movement) -> Track:
-        """Return the track of a term with a free position of its factor, and with its drops."""
+        """Return the track of a term with the best position of its factor, and with its drops."""
         way = track(arrangement, part, term)
         chip = None if term.label and group.hides_factors else way.chip
         if chip is None or not term.label:
-            return replace(way, chip=chip, drops=_drops(boxes, term, chip) if chip else ())
-        turns = (None, *TURNS) if term.source not in (None, part.target) else (None,)
+            return replace(way, chip=chip, drops=_drops(arrangement, term, chip) if chip else ())
+        turns = TURNS if term.source not in (None, part.target) else ()
         pill, _ = factor_pill(arrangement, term, chip)
-        span = envelope_of(Polyline((*way.points, chip))).padded(pill.width, CHIP)
-        areas, own = (*factors, *(box.area for box in boxes)), boxes[part.target].row
-        near, texts = (list(filter(span.meets, each)) for each in (areas, arrangement.texts))
+        span = envelope_of(Polyline((*way.points, chip))).padded(pill.width, pill.height)
+        cells, own = [box.area for box in boxes if span.meets(box.area)], boxes[part.target].row
         away = [rows[row]._replace(left=0, right=right) for row in rows if row != own]
-        names = [arrangement.names.get(n) for n in (part.target, term.source) if n is not None]
-        obstacles = [*near, *away, *filter(None, names)], [*near, *away], near
-        with_texts = ([*each, *texts] for each in obstacles) if texts else ()
+        texts = [text for text in arrangement.texts if span.meets(text)]
+        names = [area for n, area in arrangement.names.items() if n in (part.target, term.source)]
         others = [area for n, area in enumerate(inner) if n not in term.saved]
-        choices = product((*with_texts, *obstacles), (others, ()), turns)
-        for taken, crossed, turn in (*choices, (factors, (), None)):
-            each = way if turn is None else way.turned(turn)
-            spot = each.chip or chip
-            area = envelope_of(factor_pill(arrangement, term, spot)[0]).padded(-1, 0)
-            if any(map(area.meets, taken)):
+        across, down = pill.width / 2 - 1, pill.height / 2 - 1
+        best: tuple[list[bool], Envelope, Track] | None = None
+        spots = ((turn, split_line(way.points, turn)[0][-1]) for turn in turns)
+        for turn, (x, y) in chain([(way.turn, chip)], spots):
+            area = Envelope(x, y, x, y).padded(across, down)
+            covered = [any(map(area.meets, areas)) for areas in (cells, texts, away, names)]
+            if any(map(area.meets, factors)) or (best is not None and covered > best[0]):
                 continue
-            drops = _drops(boxes, term, spot)
-            lines = chain.from_iterable(map(pairwise, drops))
-            if not any(meets(*line, cell) for line in lines for cell in crossed):
-                factors.append(area)
-                return replace(each, drops=drops)
-        return replace(way, chip=None)
+            drops = _drops(arrangement, term, (x, y))
+            lines = [Envelope(a, min(b, c), a, max(b, c)) for *_, (a, b), (_, c) in drops]
+            rank = [*covered, any(line.meets(box) for line in lines for box in others)]
+            if best is None or rank < best[0]:
+                best = rank, area, replace(way, chip=(x, y), turn=turn, drops=drops)
+            if not any(rank):
+                break
+        if best is None:
+            return replace(way, chip=None)
+        _, area, way = best
+        factors.append(area)
+        return way
 
     ways = [tuple(placed(part, term) for term in part.terms) for part in group.parts]
     return [
@@ -153,13 +154,14 @@ def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, .
 
 def factor_pill(arrangement: Arrangement, term: Movement, center: Point) -> tuple[Box, Text]:
     """Return the box and the text of the factor of a term."""
-    return pill(center, term.label, arrangement.density.factor, Role.READ)
+    return pill(center, term.label, arrangement.density, Role.READ)
 
 
-def pill(center: Point, text: str, size: float, role: Role) -> tuple[Box, Text]:
+def pill(center: Point, text: str, density: Density, role: Role) -> tuple[Box, Text]:
     """Return a small box around a point, and the text in the box."""
-    (x, y), wide = center, text_width(text, size, bold=True) + 8
-    box = Box(x - wide / 2, y - CHIP / 2, wide, CHIP, role)
+    (x, y), size, high = center, density.factor, density.chip
+    wide = text_width(text, size, bold=True) + 8
+    box = Box(x - wide / 2, y - high / 2, wide, high, role)
     return box, Text(x, y + 0.36 * size, text, size, "middle", bold=True, role=role)
 
 
@@ -228,17 +230,21 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
             turn = (down + abs(x - first) / 2) / (to.y - low + abs(x - first) + abs(last - x))
     is_drawn = part.kind is not PartKind.FILL and (sheet.is_tall or start.row == to.row)
     # A value starts below its number or its array; above, if its line starts above the middle.
-    shift = CHIP / 2 + start.height / 2 if start.entries else CHIP + 1
-    shift = -CHIP / 2 if points[0][1] < start.y else shift
-    return Track(points, shift=shift, is_drawn=is_drawn).turned(turn)
+    chip = sheet.density.chip
+    shift = (chip + start.height) / 2 if start.entries else chip + 1
+    shift = -chip / 2 if points[0][1] < start.y else shift
+    return Track(points, split_line(points, turn)[0][-1], turn, shift=shift, is_drawn=is_drawn)
 
 
-def _drops(boxes: Sequence[CellBox], term: Movement, chip: Point) -> tuple[tuple[Point, ...], ...]:
+def _drops(sheet: Arrangement, term: Movement, chip: Point) -> tuple[tuple[Point, ...], ...]:
     """Return the lines from saved values to the factor at `chip`, or to `chip` without a factor."""
-    drops, reach = list[tuple[Point, ...]](), CHIP / 2 if term.label else 0.0
-    for number, box in enumerate(boxes[n] for n in term.saved):
+    drops, reach = list[tuple[Point, ...]](), sheet.density.chip / 2 if term.label else 0.0
+    half = text_width(term.label, sheet.density.factor, bold=True) / 2  # of the factor
+    for number, box in enumerate(sheet.boxes[n] for n in term.saved):
         aside = (number + 1) // 2 * (5 if number % 2 else -5)
-        x = box.x if abs(box.x - chip[0]) < 1 else chip[0] + aside
+        gap = box.x + sheet.pitch * ((chip[0] - box.x) // sheet.pitch + 0.5)  # between columns
+        middle = gap if abs(gap - chip[0]) < half else chip[0]
+        x = box.x if abs(box.x - chip[0]) < 1 else middle + aside
         corner = box.x + box.width * 0.42 * (1 if x > box.x else -1)  # next to the name or position
         if chip[1] > box.y:
             first, low = corner if box.below else box.x, box.area.bottom
