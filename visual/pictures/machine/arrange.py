@@ -158,11 +158,12 @@ class Arrangement:
 
     @cached_property
     def texts(self) -> list[Envelope]:
-        """The rectangles of positions, and of texts on strips above cells with positions."""
+        """The rectangles of positions, and of headings on strips."""
         cells = [box for box in self.boxes if box.below]
         middles = ((box.x, box.y + box.anchors[3][1], integers(box.position)) for box in cells)
-        texts = [Text(*middle, NAME, "middle") for middle in middles]
-        return [envelope_of(text) for text in (*texts, *(h.label for h in self.headings if texts))]
+        texts = (Text(*middle, NAME, "middle") for middle in middles)
+        on_strips = (heading.label for heading in self.headings if heading.ground)
+        return [envelope_of(text) for text in (*texts, *on_strips)]
 
 
 def arrange(
