@@ -121,7 +121,7 @@ class _Layout:
         self.right = sheet.width - sheet.margin
         self.parts: list[PlacedPart] = []
         self.boxes: dict[Hashable, Box] = {}
-        self.router = Router(self.boxes.values())
+        self.router = Router(self.boxes.values(), right=sheet.width)
         self.shapes: list[Shape] = []
         self.y = 0.0
 

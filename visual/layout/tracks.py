@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import count, product
+from math import inf
 
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.shapes import Box
@@ -23,7 +24,7 @@ class Router:
     """Paths between the cells `boxes`.
 
     `room` is the maximum width of the space for tracks next to a column. `depths` maps the lower
-    edge of a row to the offset of its first track and to the distance of its tracks.
+    edge of a row to the offset and the distance of its tracks. `right` is the edge of the sheet.
     """
 
     def __init__(
@@ -31,8 +32,9 @@ class Router:
         boxes: Collection[Box],
         room: float = ROOM,
         depths: Mapping[float, tuple[float, float]] | None = None,
+        right: float = inf,
     ) -> None:
-        self.boxes, self.room, self.depths = boxes, room, depths or {}
+        self.boxes, self.room, self.right, self.depths = boxes, room, right, depths or {}
         # The tracks in use: below the lower edge of each row, and in each gap between columns.
         self.rows, self.columns = defaultdict[float, Uses](list), defaultdict[Gap, Uses](list)
         self.gaps: dict[tuple[float, int], Gap] = {}
@@ -111,7 +113,7 @@ class Router:
         """Return the gap at an edge of a column."""
         if (edge, side) not in self.gaps:
             others = (b.x if side > 0 else b.x + b.width for b in self.boxes)
-            away = [side * (x - edge) for x in others if side * (x - edge) > 0]
+            away = [side * (x - edge) for x in (*others, self.right) if side * (x - edge) > 0]
             ends = edge, edge + side * min([self.room, *away])
             self.gaps[edge, side] = min(ends), max(ends)
         return self.gaps[edge, side]

@@ -30,13 +30,10 @@ function provenance(data, number, at, entry, term) {
   const isRead = ({ terms }) => terms.some((move) => move.source === number || move.saved.includes(number));
   const reading = parts.filter((each) => each.end > (write?.end ?? 0) && each.end <= (next?.end ?? Infinity)
     && (isRead(each.part) || (each === next && each.part.adds)));
-  const history = [readersText(data, cell, moment, write, reading), slotText(cell, moment)].filter(Boolean);
-  return {
-    ...story,
-    readers: new Set(reading.map(({ part }) => part.target)),
-    sentence: originSentence(data, cell, moment, entry, write?.part),
-    history: history.join(" · "),
-  };
+  const readers = new Set(reading.map(({ part }) => part.target));
+  const sentence = originSentence(data, cell, moment, entry, write?.part);
+  const history = [readersText(data, cell, moment, write, reading), slotText(cell, moment)].filter(Boolean).join(" · ");
+  return { ...story, readers, sentence, history };
 }
 
 /** Return the sentence of the part that computed a number or, without a sum, of the number's origin. */

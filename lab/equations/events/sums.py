@@ -105,7 +105,7 @@ def rounding_error(whole: np.ndarray, *terms: np.ndarray) -> float:
     """
     is_single = any(value.dtype.char in "ef" for value in (whole, *terms))  # half, single
     size = max(np.max(np.abs(value), initial=0) for value in (whole, *terms))
-    return (1e-4 if is_single else 1e-9) * float(size)
+    return (1e-5 if is_single else 1e-9) * float(size)
 
 
 def _term(summand: Summand, read: Reader, shape: tuple[int, ...]) -> Term | None:
