@@ -4,8 +4,7 @@ A candidate is the order of a Scan and a function that builds a question about t
 the Scan determine the feedback.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from lab.errors import listing
@@ -18,12 +17,11 @@ from visual.layout.cells import values_text
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table
+from visual.layout.table import Cell, Head, Key, Line, Row, Table
 from visual.pictures.machine.still import scene_of_step
 from visual.pictures.tap_rules import conversions, role_of
 from visual.pictures.tapes.headings import kind_text
 from visual.pictures.taps import taps as taps_picture
-from visual.scene.combinators import Piece
 from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
@@ -90,25 +88,6 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
     )
 
 
-@dataclass
-class TapeBeforeStep(Table):
-    """A table with the slots of a tape that a question shows, and the columns of all slots."""
-
-    heading: Piece
-    slots: Line
-    columns: range
-    label_width = 0.0
-
-    def every(self) -> Mapping[int, range]:
-        """Return the columns of all slots, as block 0."""
-        return {0: self.columns}
-
-    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the heading and the slots."""
-        yield Row(heading=self.heading)
-        yield Row(lines=[self.slots])
-
-
 def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Scene:
     """Draw `rows` of a tape before a step, below the saved values that the step reads.
 
@@ -132,7 +111,9 @@ def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[in
         cells.append(Cell(role, label, value, column=key, quantity=quantity))
         heads[key] = "", f"pos {integers(tape.position(row))}"
     columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
-    table = TapeBeforeStep(head, Line(cells, heads=heads), range(min(columns), max(columns) + 1))
+    content = [Row(heading=head), Row(lines=[Line(cells, heads=heads)])]
+    every = range(min(columns), max(columns) + 1)
+    table = Table(content, label_width=0.0, every=every)
     title, about = f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."
     return table_scene(table, {}, title, about)
 

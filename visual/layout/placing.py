@@ -67,7 +67,7 @@ def lay_out(
         shown = [*table.touched(fold)]
         if layout.place(shown, is_last=ends == 0 or sheet.steps is not None):
             break
-    for row in table.selected or table.rows(fold, [area.left for area in layout.parts]):
+    for row in table.content or table.rows(fold, [area.left for area in layout.parts]):
         layout.add(row)
     return sized(layout.right, layout.y, *layout.shapes)
 
@@ -95,10 +95,10 @@ def table_scene(
     )
 
 
-def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> Blocks:
+def _blocks(columns: Collection[Key], every: range = range(0)) -> Blocks:
     """Return the columns and the gaps of each block, from left to right."""
     pairs = groupby(sorted(columns), key=lambda key: key[0])
-    return {b: with_long_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
+    return {b: with_long_gaps([n for _, n in keys], () if b else every) for b, keys in pairs}
 
 
 def _pitch(part: TablePart, blocks: Blocks, room: float) -> float:
@@ -131,7 +131,7 @@ class _Layout:
         pairs = [*zip(self.table.parts, shown, strict=True)]
         widths = self._widths(pairs, is_last)
         for (part, columns), width in zip(pairs, widths, strict=True):
-            every = {} if self.parts else self.table.every()
+            every = range(0) if self.parts else self.table.every
             fills = len(self.parts) == len(pairs) - 1 and (part.title or not self.parts)
             room, pitch = self.right - x if fills else width, part.wide
             if not self.all:
@@ -153,7 +153,7 @@ class _Layout:
 
     def _widths(self, pairs: Sequence[tuple[TablePart, set[Key]]], shrink: bool) -> list[float]:
         """Return the width of each part. With `shrink`, parts can be too narrow for columns."""
-        blocks = [(part, _blocks(columns, {})) for part, columns in pairs]
+        blocks = [(part, _blocks(columns)) for part, columns in pairs]
         least = np.array([PlacedPart(part, 0.0, part.narrow, b).right for part, b in blocks])
         most = np.array([PlacedPart(part, 0.0, part.wide, b).right for part, b in blocks])
         room, total = self.right - self.left - PARTS * (len(pairs) - 1), float(least.sum())
@@ -163,7 +163,7 @@ class _Layout:
 
     @staticmethod
     def _fitting(
-        part: TablePart, columns: set[Key], every: Mapping[int, range], room: float, fold: bool
+        part: TablePart, columns: set[Key], every: range, room: float, fold: bool
     ) -> set[Key]:
         """Return the columns to show, with optional columns if all remain `ROOMY` pixels apart.
 

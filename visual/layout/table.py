@@ -4,7 +4,6 @@ A `Table` yields rows. A row consists of lines, and a line of cells. A column ha
 of its block of columns, and its number in the block. Blocks are next to each other.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
@@ -129,31 +128,29 @@ class Fold:
         return shown_steps(scan.steps, self.requested, self.ends)
 
 
-class Table(ABC):
-    """The content of a picture of cells.
+@dataclass(eq=False)
+class Table:
+    """The rows `content` of a picture of cells, in several `parts`.
 
     `label_width` is the width of the names of rows. If it is None, the sheet determines the width.
+    A gap can replace the first and the last columns of `every` in block 0.
     """
 
+    content: Sequence[Row] = ()
     parts: tuple[TablePart, ...] = (TablePart(),)
     label_width: float | None = None
-    selected: Sequence[Row] | None = None
+    every: range = range(0)
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return, for each part, the columns of the heads and cells in the selected rows.
 
-        A table whose rows depend on the shown columns overrides this method. `selected` then
-        remains None; otherwise, it contains the rows, so that they are built once.
+        A table whose rows depend on the shown columns overrides this method.
         """
-        columns, self.selected = [set[Key]() for _ in self.parts], [*self.rows(fold, ())]
-        for line in (line for row in self.selected for line in row.lines):
+        columns, self.content = [set[Key]() for _ in self.parts], [*self.rows(fold, ())]
+        for line in (line for row in self.content for line in row.lines):
             columns[line.part].update(line.heads, (c.column for c in line.cells if c.column))
         return columns
 
-    @abstractmethod
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the rows of the selected steps, with the cells of the `shown` columns."""
-
-    def every(self) -> Mapping[int, range]:
-        """Return the columns of each block whose first or last columns a gap can replace."""
-        return {}
+        yield from self.content

@@ -6,7 +6,7 @@ below the picture explains the rules (`tap_rules`) that convert a read or a writ
 read or a write of the gradient.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
@@ -18,7 +18,7 @@ from visual.layout.arrows import Edge
 from visual.layout.canvas import heading
 from visual.layout.placing import table_scene
 from visual.layout.sheet import SCREEN, Sheet
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Head, Key, Line, Row, Table, TablePart
 from visual.pictures.tap_rules import Generation, TapRule, generations, role_of
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -37,6 +37,7 @@ KINDS: Mapping[Kind, str] = {
     Kind.NIT_SOT: "no tap read, one written",
 }
 ORDERS = 100
+PARTS = (TablePart(narrow=43, wide=150, height=44, full=0.9, apart=24),)
 
 Tapes = Tape | Mapping[str, Tape] | Trace
 
@@ -63,7 +64,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     occurring = {each.tape.kind for strip in strips.values() for each in strip}
     kinds = (f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
     return table_scene(
-        TapsTable(strips),
+        Table([*_rows(strips, sheet)], PARTS),
         WORDS,
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to order {orders}",
@@ -72,57 +73,50 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     )
 
 
-class TapsTable(Table):
-    """A strip for each different tape, with a row for the tape and a row for each gradient.
+def _rows(strips: Mapping[tuple[str, ...], Sequence[Generation]], sheet: Sheet) -> Iterator[Row]:
+    """Yield the heading of each strip, then a row for its tape and a row for each gradient.
 
     The keys of `strips` are the names of the variables with the same tape.
     """
+    for number, (names, strip) in enumerate(strips.items()):
+        tape = strip[0].tape
+        notes = [] if number or not strip[1:] else [_reversal(tape)]
+        if names[1:]:
+            notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
+        title = f"{', '.join(names)} · {tape.kind}"
+        title = title if number else f"{title}: what a step reads and writes"
+        yield Row(heading=heading(title, notes, sheet))
+        for order, each in enumerate(strip):
+            yield _row(number, order, each, strip[0])
 
-    parts = (TablePart(narrow=43, wide=150, height=44, full=0.9, apart=24),)
 
-    def __init__(self, strips: Mapping[tuple[str, ...], Sequence[Generation]]) -> None:
-        self.strips = strips
-
-    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the heading and the rows of every strip."""
-        for number, (names, strip) in enumerate(self.strips.items()):
-            tape = strip[0].tape
-            notes = [] if number or not strip[1:] else [_reversal(tape)]
-            if names[1:]:
-                notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
-            title = f"{', '.join(names)} · {tape.kind}"
-            title = title if number else f"{title}: what a step reads and writes"
-            yield Row(heading=heading(title, notes, fold.sheet))
-            for order, each in enumerate(strip):
-                yield self._row(number, order, each, strip[0])
-
-    def _row(self, number: int, order: int, each: Generation, first: Generation) -> Row:
-        """Return the slots of a step, with curved arrows from reads to writes."""
-        sign = (-1) ** order
-        cells, heads = list[Cell](), dict[Key, Head]()
-        times = {*first.tape.taps}  # the taps, and the times between taps at most `LONGEST` apart
-        for before, after in pairwise(first.tape.taps):
-            times |= {*range(before, after)} if after - before <= LONGEST else set()
-        for time in sorted(times):
-            tap, id = sign * time, (number, order, time)
-            role, access = role_of(each.tape, tap), each.access(tap)
-            name = tap_symbol(each.name, tap)
-            title = f"{name}, tap {integers(tap)}: {access or WORDS[role]}"
-            key = f"{first.name}:order {order}:{tap}"
-            label = "" if role is Role.UNNEEDED else name
-            cell = Cell(role, title, None, column=(0, time), key=key, label=label, id=id)
-            cells.append(replace(cell, lines=(access,)))
-            if not order:
-                offset = integers(time) if time < 0 else f"+{time}" * (time > 0)
-                heads[0, time] = f"t{offset}", ""
-        steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
-        line = Line(cells, [*["its gradient"] * bool(order), steps], heads)
-        edges = list[Edge]()
-        for arc in each.arcs:
-            source, target = ((number, order, sign * tap) for tap in arc)
-            title = " goes into ".join(tap_symbol(each.name, tap) for tap in arc)
-            edges.append(Edge(source, target, over=not order, title=title))
-        return Row(each.name, [line], edges, moment=(order, each.name))
+def _row(number: int, order: int, each: Generation, first: Generation) -> Row:
+    """Return the slots of a step, with curved arrows from reads to writes."""
+    sign = (-1) ** order
+    cells, heads = list[Cell](), dict[Key, Head]()
+    times = {*first.tape.taps}  # the taps, and the times between taps at most `LONGEST` apart
+    for before, after in pairwise(first.tape.taps):
+        times |= {*range(before, after)} if after - before <= LONGEST else set()
+    for time in sorted(times):
+        tap, id = sign * time, (number, order, time)
+        role, access = role_of(each.tape, tap), each.access(tap)
+        name = tap_symbol(each.name, tap)
+        title = f"{name}, tap {integers(tap)}: {access or WORDS[role]}"
+        key = f"{first.name}:order {order}:{tap}"
+        label = "" if role is Role.UNNEEDED else name
+        cell = Cell(role, title, None, column=(0, time), key=key, label=label, id=id)
+        cells.append(replace(cell, lines=(access,)))
+        if not order:
+            offset = integers(time) if time < 0 else f"+{time}" * (time > 0)
+            heads[0, time] = f"t{offset}", ""
+    steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
+    line = Line(cells, [*["its gradient"] * bool(order), steps], heads)
+    edges = list[Edge]()
+    for arc in each.arcs:
+        source, target = ((number, order, sign * tap) for tap in arc)
+        title = " goes into ".join(tap_symbol(each.name, tap) for tap in arc)
+        edges.append(Edge(source, target, over=not order, title=title))
+    return Row(each.name, [line], edges, moment=(order, each.name))
 
 
 def _reversal(tape: Tape) -> str:

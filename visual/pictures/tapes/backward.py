@@ -37,15 +37,12 @@ class Backward(Table):
         self.named, self.scan, self.events = named, named.scan, events
         self.all, self.loop = all, loop
         self.slots = Slots(named, events)
+        ends = ((tape, row) for tape in self.slots.tapes for row in (0, len(tape.final) - 1))
+        if columns := [self.slots.column(*slot)[1] for slot in ends]:
+            self.every = range(min(columns), max(columns) + 1)
         self.outputs = [o for o in self.scan.outputs if all or named.is_passed_on(o)]
         hidden = {o.argument for o in self.scan.outputs} - {o.argument for o in self.outputs}
         self.formulas = [f for f in self.scan.formulas if f.target.argument not in hidden]
-
-    def every(self) -> dict[int, range]:
-        """Return the range of the columns of all tapes."""
-        ends = ((tape, row) for tape in self.slots.tapes for row in (0, len(tape.final) - 1))
-        columns = [self.slots.column(*slot)[1] for slot in ends]
-        return {0: range(min(columns), max(columns) + 1)} if columns else {}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the columns that the shown steps read or write, and the columns of results."""
