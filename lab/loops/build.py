@@ -243,17 +243,17 @@ def _checked_result(part: LoopVariable, value: Result) -> Variable:
 def cost_label(loop: Declaration, graph: LoopGraph, cost: npt.ArrayLike, of: str | None) -> str:
     """Write the cost as ``x₄`` or ``x₁ + … + x₄``; omit indices if the loop can stop early."""
     of = choose_name("of", of, graph.outputs, OF)
-    if graph.stops_early:
-        known = {"last": "the last", "sum": "the sum of all"} if isinstance(cost, str) else {}
-        return f"{known.get(str(cost), 'a weighted sum of all')} {of}"
-    is_number = as_tensor(graph.outputs[of]).type.ndim < 2
     first = next((state.reach for state in loop.states if state.name == of), 0)
+    template = "{}" if as_tensor(graph.outputs[of]).type.ndim < 2 else "sum({})"
+    if graph.stops_early:
+        several = *(template.format(value_symbol(of, first + n)) for n in range(2)), "…"
+        named = {"last": f"the last {of}", "sum": " + ".join(several)}
+        return named[cost] if isinstance(cost, str) else f"a weighted sum of {', '.join(several)}"
     weights = {first + loop.steps - 1: 1.0}
     if not isinstance(cost, str) or cost != "last":
         each = np.ones(loop.steps) if isinstance(cost, str) else as_weights(cost)
         weights = {n: weight for n, weight in enumerate(each.tolist(), first) if weight}
-    symbols = {n: value_symbol(of, n) for n in weights}
-    return weighted_sum({s if is_number else f"sum({s})": weights[n] for n, s in symbols.items()})
+    return weighted_sum({template.format(value_symbol(of, n)): weights[n] for n in weights})
 
 
 def as_weights(cost: object) -> np.ndarray:

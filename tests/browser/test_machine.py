@@ -212,7 +212,7 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     page.keyboard.press("Enter")
     assert "2.161 = 1.3268 × 1.6290 + 0" in page.locator(".scantape-sentence").inner_text()
     assert page.locator(".line .preserved, .line .saved").all_inner_texts() == ["1.3268", "1.6290"]
-    assert "read in 1 event: Scan 2, step 2" in page.locator(".more").inner_text()
+    assert "read in 1 event (dotted): Scan 2, step 2" in page.locator(".more").inner_text()
     assert page.locator(".cell.preserved, .cell.saved").count() == 2  # the cells that the sum reads
     assert (page.locator(".over .drop").count(), page.locator(".over .now").count()) == (1, 1)
     page.keyboard.press("ArrowLeft")
@@ -264,7 +264,10 @@ def test_a_number_is_read_until_another_number_replaces_it(page, opened):
     for moment, step in readers.items():
         go(page, moment)
         page.locator('[data-name="dC/dx₃"]').click()
-        assert page.locator(".more").inner_text().split(" · ")[0] == f"read in 1 event: {step}"
+        assert (
+            page.locator(".more").inner_text().split(" · ")[0]
+            == f"read in 1 event (dotted): {step}"
+        )
         page.keyboard.press("Escape")
 
 

@@ -56,7 +56,8 @@ def _colors(theme: Theme) -> Iterator[Key]:
         yield BOX, "stroke", look.stroke
         yield LETTERS, "fill", look.text
         yield LINE, "stroke", look.text  # the line through a struck text
-    for ink in (theme.text, theme.muted, theme.arrow, mixed(theme.text, theme.background, 0.7)):
+    pale, saved = mixed(theme.text, theme.background, 0.7), theme.looks[Role.READ].stroke
+    for ink in (theme.text, theme.muted, theme.arrow, pale, saved):
         yield LETTERS, "fill", ink
         yield LINE, "fill", ink
         yield LINE, "stroke", ink

@@ -22,7 +22,7 @@ from lab.traces.trace import Trace
 from visual.pictures.machine import content
 from visual.pictures.machine.arrange import DENSE, NARROW, Arrangement, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.frames import HEAVY, NEW, ROLES, SEED, shares
+from visual.pictures.machine.frames import ROLES, SEED, shares
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import ADDED, MOVED, near_scans, spans
 from visual.pictures.machine.tracks import part_layouts
@@ -145,7 +145,7 @@ def _legend(cells: Sequence[content.SlotCell]) -> list[tuple[str, ...]]:
     shown = {key.role for cell in cells for key in cell.keys}
     shown |= {"seed" for cell in cells if cell.has_seed}
     shown |= {"wrong" for cell in cells if cell.wrong_from is not None}
-    looks: dict[str, str] = {**ROLES, **dict.fromkeys(NEW, HEAVY), "seed": SEED}
+    looks: dict[str, str] = {**ROLES, "seed": SEED}
     classes = {text: name for name, text in looks.items() if name in shown}
     return [(name, *text.split(": ")) for text, name in classes.items()]
 

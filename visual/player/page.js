@@ -102,16 +102,32 @@ class Lesson {
     const pairs = this.request = linkPairs(text);
     if (pairs.get("contributor") === "1") pairs.set("contributor", "True");
     this.isContributor = pairs.get("contributor") === "True";
+    this.select(pairs);
+    this.values = {};
+    for (const [key, value] of pairs) if (key.startsWith("at.")) this.values[key.slice(3)] = readNumbers(value);
+    const moment = pairs.has("moment") ? Number(pairs.get("moment")) : NaN;
+    return this.load(Number.isFinite(moment) ? moment : undefined);
+  }
+
+  /** Select the options in a link; an option without a link is the default. @param {URLSearchParams} pairs */
+  select(pairs) {
     for (const [field, select] of Object.entries(this.selects)) {
       const hasPart = ({ value }) => value && [...linkPairs(value)].every(([key, part]) => pairs.get(key) === part);
       const options = [...select.options], chosen = options.find(hasPart) ?? options.find(({ value }) => !value);
       if (chosen) chosen.selected = true;
       if (field === "loop" && pairs.has("loop")) this.offerTaps();
     }
-    this.values = {};
-    for (const [key, value] of pairs) if (key.startsWith("at.")) this.values[key.slice(3)] = readNumbers(value);
-    const moment = pairs.has("moment") ? Number(pairs.get("moment")) : NaN;
-    return this.load(Number.isFinite(moment) ? moment : undefined);
+  }
+
+  /** If the page omits the chosen run, select the most similar run of its loop and taps. Return the reason, or "". */
+  replaceOmitted() {
+    const { runs, omitted } = this.data, { link } = this, chosen = link.split("&");
+    if (runs[link]) return "";
+    const loopAndTaps = link.slice(0, link.indexOf(this.selects.order.value));
+    const own = Object.keys(runs).filter((other) => other.startsWith(loopAndTaps));
+    const same = (other) => other.split("&").filter((part) => chosen.includes(part)).length;
+    this.select(linkPairs(own.reduce((best, other) => (same(other) < same(best) ? best : other)))); // of equals, the highest order
+    return `${omitted} `;
   }
 
   /** A sentence that lists the choices of the link that the page did not accept. 1 and 1.0 count as equal. */
@@ -138,8 +154,7 @@ class Lesson {
 
   /** Show the run of the choices; the old run stays until the new run is unpacked. @param {number=} moment */
   async load(moment) {
-    const packed = this.data.runs[this.link] ?? { reason: this.data.omitted };
-    this.requested = packed;
+    const omitted = this.replaceOmitted(), packed = this.requested = this.data.runs[this.link];
     this.write();
     this.stage.hidden = this.valueRow.hidden = "reason" in packed;
     if (packed.reason) this.note.textContent = this.unknownChoices + packed.reason;
@@ -152,8 +167,8 @@ class Lesson {
       Object.hasOwn(this.live.base, name) && this.live.base[name].length === entries.length && entries.every(Number.isFinite)));
     if (isOther) this.sliders();
     this.live.compute(this.values); // the machine draws these numbers
-    const isNewRule = isOther && data.mistake && !this.machine?.data.mistake; // show the first wrong number
-    const at = moment ?? (isNewRule ? data.first : this.machine?.moment) ?? data.first;
+    const isFirst = typeof data.mistake?.first_wrong === "number" && typeof this.machine?.data.mistake?.first_wrong !== "number"; // of wrong numbers
+    const at = moment ?? (isFirst ? data.first : this.machine?.moment) ?? data.first;
     if (!this.machine) {
       const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a tall window shows the page from its top
       const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
@@ -168,7 +183,7 @@ class Lesson {
       this.place.dataset.ready = "";
     } else if (isOther || moment !== undefined) this.machine.open(data, at);
     this.refresh();
-    this.note.textContent = this.unknownChoices + run.why;
+    this.note.textContent = this.unknownChoices + omitted + run.why;
   }
 
   sliders() {

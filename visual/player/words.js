@@ -55,7 +55,7 @@ function originSentence(data, cell, moment, entry, part) {
 function readersText(data, cell, moment, write, reading) {
   const { text, role } = keyAt(cell, moment), events = [...new Set(reading.map(({ event }) => event.heading))];
   if (!text) return "";
-  if (events[0]) return `read in ${events.length} event${events[1] ? "s" : ""}: ${events.slice(0, 3).join("; ")}${events[3] ? "; …" : ""}`;
+  if (events[0]) return `read in ${events.length} event${events[1] ? "s" : ""} (dotted): ${events.slice(0, 3).join("; ")}${events[3] ? "; …" : ""}`;
   if (role !== "result" && write?.end !== data.moments) return "no later step reads this number";
   return isOfDerivative(data, cell) ? "returned" : "used by the cost, or returned";
 }

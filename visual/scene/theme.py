@@ -29,6 +29,7 @@ class Role(StrEnum):
     PRESERVED = "preserved: read, unchanged", "=="
     OVERWRITTEN = "overwritten: read, then replaced", "**"
     RESTORED = "restored: written back (↺)", "=*"
+    NEW = "new: just computed, or a result", "[]"
     SPENT = "done: not used again", ",,"
     UNWRITTEN = "uninitialized: memory without a value", "??"
     READ = "saved: value read by this step", "||"
@@ -99,6 +100,7 @@ waiting      dashed none #ffffff #6b7280 #6b7280 #111827 #9ca3af #9ca3af #ffffff
 preserved    double none #d1fae5 #047857 #064e3b #064e3b #34d399 #d1fae5 #ffffff #000000 #000000
 overwritten  heavy  none #fed7aa #c2410c #431407 #7c2d12 #fb923c #ffedd5 #dddddd #000000 #000000
 restored     dashed none #d1fae5 #c2410c #064e3b #064e3b #fb923c #d1fae5 #ffffff #000000 #000000
+new          heavy  none #ffffff #1f2937 #1f2937 #111827 #e5e7eb #f3f4f6 #ffffff #000000 #000000
 spent        plain  none #e5e7eb #9ca3af #4b5563 #1f2937 #4b5563 #b6bcc6 #d6d6d6 #aaaaaa #333333
 unwritten    dotted level #e8edf3 #475569 #475569 #253146 #8595ab #b6bcc6 #ffffff #555555 #000000
 read         plain  none #eff6ff #1d4ed8 #1e3a8a #172554 #93c5fd #dbeafe #ececec #777777 #000000

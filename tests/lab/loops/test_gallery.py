@@ -85,7 +85,8 @@ def test_the_name_of_the_cost_is_its_formula(name, cost):
 def test_a_loop_that_may_stop_early_has_a_last_value_without_an_index():
     assert gallery.loops["newton"].trace(order=0).names == ("C = the last x",)
     weighted = gallery.loops["newton"].derivative(0, cost=range(20))
-    assert weighted.names == ("C = a weighted sum of all x",)
+    assert weighted.names == ("C = a weighted sum of x₁, x₂, …",)  # the cost does not read x₀
+    assert gallery.loops["newton"].trace(order=0, cost="sum").names == ("C = x₁ + x₂ + …",)
 
 
 def test_the_cost_of_a_user_has_its_own_name():

@@ -207,7 +207,8 @@ def filling_sentence(wording: Wording, event: Event, batch: Sequence[Write]) -> 
     """Return the sentence of a filled tape: the first nonzero values, or the values of a batch."""
     changing = [w for w in event.writes if not wording.is_zero(w.new)]
     nonzero = batch or [w for w in event.writes if np.any(w.new)] or changing
-    start = " ".join(filter(None, [wording.sign, f"Tape of Scan {event.scan + 1}:  "]))
+    verb = " starts with" if nonzero else ""
+    start = " ".join(filter(None, [wording.sign, f"Tape of Scan {event.scan + 1}{verb}:  "]))
     pieces, most = [Phrase(start, Ink.NAME)], 2 if wording.sign else 3  # two runs need two lines
     for n, write in enumerate(nonzero[:most]):
         pieces.append(Phrase(", " if n else ""))

@@ -13,18 +13,18 @@ from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox, D
 from visual.pictures.machine.content import Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted, moved, outline
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted, moved
 from visual.scene.theme import Role
 
 LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel")
 Frame = dict[str, list[Shape]]  # the shapes of each layer
-NEW = ("result", "written")  # roles with a heavy border
-HEAVY = "new or result: heavy border"
 SEED = "◤ seed: nonzero initial gradient"
 ROLES = {  # the looks of cells, by role, and of phrases, by ink
     "overwritten": Role.OVERWRITTEN,
     "preserved": Role.PRESERVED,
     "restored": Role.RESTORED,
+    "written": Role.NEW,
+    "result": Role.NEW,
     "saved": Role.READ,
     "read": Role.READ,
     "pending": Role.WAITING,
@@ -124,8 +124,6 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
         if is_wrong:  # the edge still shows the role
             look = Role.WRONG
             inside.append(Box(left + 3, top + 3, place.width - 6, place.height - 6, look))
-        if key.role in NEW:
-            inside.append(outline(left + 1.5, top + 1.5, place.width - 3, place.height - 3))
         if place.corner and key.role != "empty":
             inside.append(Polyline(place.corner))
         if number not in adders:

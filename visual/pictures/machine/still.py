@@ -17,7 +17,7 @@ from visual.pictures.machine.arrange import LABELS, NARROW, NARROWEST, Arrangeme
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phrase
-from visual.pictures.machine.frames import HEAVY, LAYERS, NEW, ROLES, SEED, frame_of
+from visual.pictures.machine.frames import LAYERS, ROLES, SEED, frame_of
 from visual.pictures.machine.states import MOVED, Moment, locate, spans
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved, walk
@@ -91,11 +91,8 @@ def _scene(
         sheet = replace(sheet, width=arrangement.width)
         roles = {r: OTHERS if r is Role.INTERMEDIATE else "" for r in Role if r in drawn}
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
-        roles_shown = {cell.at(each.p).role for each in moments for cell in arrangement.boxes}
-        notes = [HEAVY] * (not roles_shown.isdisjoint(NEW))
-        notes += [SEED] * any(c.has_seed for c in machine.cells)
-        for line in folded("; ".join(notes), arrangement.width - 2 * sheet.margin, 11):
-            below.append(Text(sheet.margin, bottom + 11, line, 11, muted=True))
+        if any(cell.has_seed for cell in machine.cells):
+            below.append(Text(sheet.margin, bottom + 11, SEED, 11, muted=True))
             bottom += 16
     lines = folded(machine.title, arrangement.width - 16, 15, bold=True)
     above = [Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines)]

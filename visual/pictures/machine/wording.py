@@ -268,8 +268,10 @@ class Wording:
             return ""
         others = ""
         if write.adds_old and write.old is not None and np.any(write.old):
-            others = f" The old value contains contributions of other readers of {quantity}."
-            if np.array_equal(write.old, tape.initial[write.slot.row]):
+            seed = tape.initial[write.slot.row]
+            start = "The old value contains " + "a seed, and " * bool(np.any(seed))
+            others = f" {start}contributions of other readers of {quantity}."
+            if np.array_equal(write.old, seed):
                 others = f" The old value is a seed: {named.seeds}."
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
             others = " The old value is 0."
