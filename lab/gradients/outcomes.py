@@ -18,13 +18,7 @@ from pytensor.graph.basic import Variable
 
 from lab.gradients.decisions import Relation, relation_of
 from lab.gradients.record import Outcome, Verdict
-from lab.gradients.status import (
-    Disconnected,
-    Status,
-    ThroughUntraced,
-    Undefined,
-    is_continuous,
-)
+from lab.gradients.status import Disconnected, Status, ThroughUntraced, Undefined, is_continuous
 from lab.notation import tap_symbol
 from lab.scans.node import LoopVariable
 from lab.scans.slices import constant_value, links

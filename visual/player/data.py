@@ -82,7 +82,7 @@ def as_data(
         if (number, step) in shown and any(inner.steps for inner in run.scans)
     ]
     groups = groupby(data["inside"], itemgetter("scan"))
-    steps = (f"{ranges_text(each['step'] for each in group)} of Scan {n}" for n, group in groups)
+    steps = (f"{ranges_text(e['step'] for e in group)} of Scan {n}" for n, group in groups)
     data["steps"] = "; ".join(steps)
     return data
 
@@ -142,7 +142,7 @@ def _layout(layout: Arrangement, width: float, shows_buffers: bool) -> dict[str,
 
 def _legend(cells: Sequence[content.SlotCell]) -> list[tuple[str, ...]]:
     """Return the CSS class, the term, and the meaning of each look that occurs in the run."""
-    shown = {key.role for cell in cells for key in cell.keys}
+    shown: set[str] = {key.role for cell in cells for key in cell.keys}
     shown |= {"seed" for cell in cells if cell.has_seed}
     shown |= {"wrong" for cell in cells if cell.wrong_from is not None}
     looks: dict[str, str] = {**ROLES, "seed": SEED}

@@ -16,7 +16,7 @@ import numpy as np
 
 from lab.equations.events.build import Builder
 from lab.equations.events.records import Event, Slot, SlotRole
-from lab.equations.events.timeline import Timeline
+from lab.equations.events.timeline import Timeline, Touch
 from lab.equations.quantities import Quantities
 from lab.equations.tables import ReportTable
 from lab.errors import KindError, argument_error, check_integer
@@ -70,9 +70,23 @@ class EventSequence(Sequence[Event]):
         numbers = range(1, len(self) + 1)[index]
         return self._event(numbers) if isinstance(numbers, int) else [*map(self._event, numbers)]
 
-    @abstractmethod
     def role(self, slot: Slot, moment: int) -> SlotRole:
-        """Return the role of `slot` at `moment`, which depends on earlier and later events."""
+        """Return the role of `slot` at `moment`, which depends on earlier and later events.
+
+        Moment k is the end of event number k; moment 0 precedes all events.
+        """
+        if not 0 <= check_integer("moment", moment) <= len(self):
+            raise argument_error("moment", moment, f"this run has the moments 0 to {len(self)}.")
+        roles = (touch.role for touch in self.touches(slot) if touch.event == moment)
+        return next(filter(None, roles), None) or self.resting_role(slot, moment)
+
+    @abstractmethod
+    def resting_role(self, slot: Slot, moment: int) -> SlotRole:
+        """Return the role of `slot` after event `moment` and before the next event."""
+
+    @abstractmethod
+    def touches(self, slot: Slot) -> list[Touch]:
+        """Return all accesses to `slot` in the order of the events."""
 
     @property
     @abstractmethod
@@ -96,15 +110,9 @@ class EventSequence(Sequence[Event]):
         """
         return [row for event in self for row in event.rows()]
 
-    def check_moment(self, moment: int) -> int:
-        """Return `moment`; raise ArgumentError for a moment below 0 or after the last event."""
-        if not 0 <= check_integer("moment", moment) <= len(self):
-            raise argument_error("moment", moment, f"this run has the moments 0 to {len(self)}.")
-        return moment
-
 
 class EventList(EventSequence):
-    """Events of an eager recording; the roles of slots are computed from the events."""
+    """Events of an eager recording; the accesses to slots are computed from the events."""
 
     def __init__(self, listed: tuple[Event, ...]) -> None:
         self._listed = listed
@@ -118,19 +126,21 @@ class EventList(EventSequence):
         """All slots in the order of their first write."""
         return tuple(dict.fromkeys(write.slot for event in self for write in event.writes))
 
-    def role(self, slot: Slot, moment: int) -> SlotRole:
-        """Return the role of `slot` at `moment`, which depends on earlier and later events."""
-        reads = [e.number for e in self if any(read.slot == slot for read in e.reads)]
-        writes = [e.number for e in self if any(write.slot == slot for write in e.writes)]
-        if self.check_moment(moment) in writes:
-            return SlotRole.WRITTEN if moment == writes[0] else SlotRole.OVERWRITTEN
-        if moment in reads:
-            return SlotRole.PRESERVED
-        if not writes or moment < writes[0]:
+    def resting_role(self, slot: Slot, moment: int) -> SlotRole:
+        """Return the role of `slot` after event `moment` and before the next event."""
+        touches = self.touches(slot)
+        if touches[0].event > moment:
             return SlotRole.EMPTY
-        if max(reads + writes) > moment:
+        if touches[-1].event > moment:
             return SlotRole.INTERMEDIATE
-        return SlotRole.DONE if reads else SlotRole.RESULT
+        is_read = any(touch.role is SlotRole.PRESERVED for touch in touches)
+        return SlotRole.DONE if is_read else SlotRole.RESULT
+
+    def touches(self, slot: Slot) -> list[Touch]:
+        """Return all accesses to `slot` in the order of the events."""
+        writes = [Touch(e.number, w.role) for e in self for w in e.writes if w.slot == slot]
+        reads = [Touch(e.number, r.role) for e in self for r in e.reads if r.slot == slot]
+        return sorted(writes + reads, key=lambda touch: touch.event)
 
 
 class Events(EventSequence):
@@ -150,11 +160,6 @@ class Events(EventSequence):
         """Return the event of step number `step` of the Scan with the index `scan`."""
         return self._event(self.timeline.event_number(scan, step))
 
-    def filling(self, scan: int) -> Event | None:
-        """Return the event that fills the tapes of a Scan, or None without such an event."""
-        number = self.timeline.filling(scan)
-        return None if number is None else self._event(number)
-
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """All slots of all tapes and outputs, in the order of Scans, arguments, and rows."""
@@ -171,12 +176,13 @@ class Events(EventSequence):
             raise LookupError((scan, argument, row))
         return self._slot(scan, argument, row)
 
-    def role(self, slot: Slot, moment: int) -> SlotRole:
-        """Return the role of `slot` at `moment`, which depends on earlier and later events.
+    def resting_role(self, slot: Slot, moment: int) -> SlotRole:
+        """Return the role of `slot` after event `moment` and before the next event."""
+        return self.timeline.resting_role(slot, moment)
 
-        Moment k is the end of event number k; moment 0 precedes all events.
-        """
-        return self.timeline.role(slot, self.check_moment(moment))
+    def touches(self, slot: Slot) -> list[Touch]:
+        """Return all accesses to `slot` in the order of the events."""
+        return self.timeline.touches(slot)
 
     def tap_role(self, scan: int, step: int, argument: int, tap: int) -> SlotRole:
         """Return the role of the slot at `tap` of a tape in a step.
@@ -192,9 +198,8 @@ class Events(EventSequence):
 
     def results(self, scan: int, tape: TapeTrace) -> list[int]:
         """Return the rows of a tape of a Scan that are results at the end of the run."""
-        slots = [self.slot(scan, tape.argument, row) for row in range(len(tape.final))]
-        roles = (self.timeline.resting_role(slot, len(self)) for slot in slots)
-        return [s.row for s, role in zip(slots, roles, strict=True) if role is SlotRole.RESULT]
+        slots = (self.slot(scan, tape.argument, row) for row in range(len(tape.final)))
+        return [s.row for s in slots if self.resting_role(s, len(self)) is SlotRole.RESULT]
 
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
         """Return the value in `slot` at `moment`, or None for an empty slot."""
@@ -207,7 +212,7 @@ class Events(EventSequence):
 
     def moments(self, slot: Slot) -> tuple[int, ...]:
         """Return the numbers of all events, in any Scan, that read or write a slot."""
-        return tuple(dict.fromkeys(touch.event for touch in self.timeline.touches(slot)))
+        return tuple(dict.fromkeys(touch.event for touch in self.touches(slot)))
 
     def _tape(self, scan: int, argument: int) -> TapeTrace:
         tape = self.trace.scans[scan].tape(argument)

@@ -13,11 +13,7 @@ COLUMNS = "scan", "step", "tape", "position", "row", "quantity", "role", "old", 
 
 
 class SlotRole(StrEnum):
-    """The role of a slot at a moment.
-
-    If the event at this moment reads the slot, or is a step that writes the slot, the role is one
-    of the first five.
-    """
+    """The role of a slot at a moment."""
 
     PRESERVED = "preserved"  # read by a step of its Scan, unchanged
     OVERWRITTEN = "overwritten"  # read, then replaced
@@ -32,6 +28,12 @@ class SlotRole(StrEnum):
     INTERMEDIATE = "intermediate"  # written, and a later event reads or replaces it
     RESULT = "result"  # complete, and used outside its Scan
     DONE = "done"  # not used again
+
+    @property
+    def is_access(self) -> bool:
+        """Whether the event at this moment reads the slot, or is a step that writes the slot."""
+        reads = SlotRole.PRESERVED, SlotRole.OVERWRITTEN, SlotRole.RESTORED, SlotRole.SAVED
+        return self in (*reads, SlotRole.WRITTEN, SlotRole.READ)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class Slot:
     quantity: str = field(compare=False)  # the value, or the gradient that it accumulates: dC/dx₂
     label: str = field(compare=False)  # the name in formulas: buf[2], or x₂
     place: str = field(compare=False, default="")  # the slot in its buffer: buf[2]
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """The Scan, the argument, and the row."""
+        return self.scan, self.argument, self.row
 
     def __str__(self) -> str:
         return self.label

@@ -70,7 +70,7 @@ class Timeline:
 
     def touches(self, slot: Slot) -> list[Touch]:
         """Return all accesses to a slot in the order of the events."""
-        return _touches_of(self.trace).get((slot.scan, slot.argument, slot.row), [])
+        return _touches_of(self.trace).get(slot.key, [])
 
     def all_touches(self) -> Iterator[tuple[Key, Touch]]:
         """Yield each access to a slot with the key of the slot, Scan by Scan."""
@@ -96,18 +96,12 @@ class Timeline:
                         continues = sequence.is_outer_gradient
                         yield origin.slot_key, Touch(event, SlotRole.SAVED, continues)
 
-    def role(self, slot: Slot, moment: int) -> SlotRole:
-        """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
-        roles = (touch.role for touch in self.touches(slot) if touch.event == moment)
-        return next(filter(None, roles), None) or self.resting_role(slot, moment)
-
     def resting_role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of a slot after event `moment` and before the next event."""
         touches, scan = self.touches(slot), self.trace.scans[slot.scan]
         before = [touch.role for touch in touches if touch.event <= moment]
         later = [touch.role for touch in touches if touch.event > moment]
-        is_used = (slot.scan, slot.argument, slot.row) in self._results
-        is_used |= any(touch.continues for touch in touches)
+        is_used = slot.key in self._results or any(touch.continues for touch in touches)
         is_result = is_used and not any(role in CHANGES for role in later)
         if not any(role in (*CHANGES, SlotRole.RESTORED) for role in before):  # an initial value
             tape = scan.tape(slot.argument)

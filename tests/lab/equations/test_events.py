@@ -66,6 +66,8 @@ def test_the_role_of_a_slot_depends_on_earlier_and_later_events():
         assert actual == expected.split(), (number, row)
     with pytest.raises(lab.LabError, match="moment = 10"):
         events.role(events.slots[0], 10)
+    accesses = {"preserved", "overwritten", "restored", "written", "saved", "read"}
+    assert {role for role in SlotRole if role.is_access} == accesses
 
 
 def check_replay(trace, events):
@@ -139,9 +141,9 @@ def accesses(trace):
             yield from ((event, s, "saved" if run.is_reading(i) else "source") for i, s in read)
 
 
-def expected_role(trace, slot, moment, touched):
-    """Return the role of a slot at a moment, from all accesses to the slot."""
-    now = {kind for event, kind in touched if event == moment}
+def expected_role(trace, slot, moment, touched, rests):
+    """Return the role of a slot at a moment, or just after it if the slot `rests`."""
+    now = {kind for event, kind in touched if event == moment and not rests}
     past = {kind for event, kind in touched if event <= moment}
     later = {kind for event, kind in touched if event > moment}
     if now & {"copy", "write"}:
@@ -165,7 +167,7 @@ def expected_role(trace, slot, moment, touched):
     return "pending" if not is_seed else "result" if is_result and is_complete else "seed"
 
 
-def check_roles(trace, role):
+def check_roles(trace, role, rests=False):
     """Compare the `role` of each slot at each moment with the role from positions and feeds."""
     events, touched = lab.events(trace), defaultdict(list)
     for event, slot, kind in accesses(trace):
@@ -173,7 +175,7 @@ def check_roles(trace, role):
     for slot in events.slots:
         key = slot.scan, slot.argument, slot.row
         moments = range(len(events) + 1)
-        expected = [expected_role(trace, key, moment, touched[key]) for moment in moments]
+        expected = [expected_role(trace, key, moment, touched[key], rests) for moment in moments]
         assert [role(slot, moment) for moment in moments] == expected, key
 
 
@@ -213,6 +215,7 @@ def check_events(trace):
     check_sums(trace, events)
     check_rows(trace, events.rows())
     check_roles(trace, events.role)
+    check_roles(trace, events.resting_role, rests=True)
 
 
 @settings(deadline=None, max_examples=15)
@@ -266,6 +269,8 @@ def test_the_checkers_notice_a_wrong_event():
     for each in (each for each in SlotRole if each is not SlotRole.READ):
         with pytest.raises(AssertionError):
             check_roles(second, lambda *at, each=each: None if role(*at) is each else role(*at))
+    with pytest.raises(AssertionError):
+        check_roles(second, role, rests=True)
     read = event.reads[0]
     tampered[-1] = replace(event, reads=(replace(read, value=read.value + 1),))
     with pytest.raises(AssertionError):
@@ -322,8 +327,9 @@ def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():
     events = lab.events(trace)
     check_sums(trace, events)
     check_replay(trace, events)
-    begin, last = events.filling(1), events.filling(3)
-    assert events.filling(0) is None
+    filled = [events.timeline.filling(number) for number in range(4)]
+    begin, last = (events[filled[number] - 1] for number in (1, 3))
+    assert filled[0] is None
     (source,) = (term.source.slot for term in begin.writes[0].terms)
     assert (source.scan, source.row) == (0, 2)
     assert events.role(source, begin.number) is SlotRole.SAVED
@@ -348,4 +354,7 @@ def test_an_eager_recording_has_the_events_of_its_nodes_and_gradients():
     end, start = arrivals[-1].slot, next(s for s in events.slots if s.tape == "values")
     assert [events.role(end, m).value for m in (0, len(events))] == ["empty", "overwritten"]
     assert [events.role(start, m).value for m in (0, 1, 2)] == ["empty", "written", "preserved"]
+    assert events.resting_role(end, len(events)) == "result"
+    resting = [events.resting_role(start, m).value for m in (0, 1, 2, len(events))]
+    assert resting == ["empty", "intermediate", "intermediate", "done"]
     assert all(list(row) == KEYS for row in events.rows())

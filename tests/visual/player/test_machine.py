@@ -449,6 +449,9 @@ def test_a_cell_has_its_new_number_after_the_sum_and_other_cells_are_not_in_colo
     assert [key.role == "overwritten" for key in shown.values()] == [False, True, True, True, True]
     assert cells["dC/dx₃"].at(6.5).role == "preserved"
     assert {cells["x₃"].at(p).role for p in (6, 6.5)} == {"saved", "result"}
+    # The cost contains x₁. Event 12 of order 2 reads x₁ in its first sum.
+    cells = {box.name: box for box in arrange(machine_at("square", 2, "sum")).boxes}
+    assert [cells["x₁"].at(p).role for p in (11, 11.4, 11.7, 12)] == ["result", "saved"] * 2
 
 
 def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():

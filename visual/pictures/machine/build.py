@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -14,14 +14,13 @@ from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.errors import GraphError, listing
 from lab.records import cached_property
 from lab.traces.program import Program
-from lab.traces.trace import SequenceTrace, Trace
+from lab.traces.trace import Trace
 from visual.layout.columns import Gap
 from visual.pictures.machine.columns import (
     MOST_COLUMNS,
     Address,
     Columns,
     Tick,
-    address_of,
     filling_sentence,
     results,
     title_of,
@@ -41,7 +40,6 @@ from visual.pictures.machine.wording import Wording
 MOST_ROWS = 80  # the maximum number of tapes of a machine
 MOST_LINES = 8  # the maximum number of terms that play together
 Numbers = Sequence[int | None]  # the number of the event at each moment, or None for a rest
-Clock = Sequence[Tick]  # the ticks of all events of a machine, in order
 Index = Mapping[Address | None, int]  # the index of the cell of each value
 
 
@@ -114,9 +112,9 @@ class Run:
 
     def writes(self, event: Event) -> list[Write]:
         """Return the writes of an event to slots with cells."""
-        return [write for write in event.writes if address_of(write.slot) in self.columns.places]
+        return [write for write in event.writes if write.slot.key in self.columns.places]
 
-    def scans(self, clock: Clock, label: str = "") -> Iterator[ScanRows]:
+    def scans(self, clock: Sequence[Tick], label: str = "") -> Iterator[ScanRows]:
         """Yield the `ScanRows` of each Scan.
 
         A derivative that writes later values first is backward. `label` is the sign of the run in
@@ -137,50 +135,50 @@ class Run:
                 run=label,
             )
 
-    def cells(self, clock: Clock, times: Sequence[int | Gap]) -> Iterator[SlotCell]:
+    def cells(self, clock: Sequence[Tick], times: Sequence[int | Gap]) -> Iterator[SlotCell]:
         """Yield the cells, with keys for the moments of `clock`.
 
         Column n shows the time `times[n]`. At a tick without an event, a cell has its resting role.
         """
         numbers = [0, *(self.ticks[tick].number if tick in self.ticks else None for tick in clock)]
         for place, (row, time) in self.columns.places.items():
-            taps = self.columns.rows[row].taps
-            cell = self._given(place, taps, numbers) if taps else self._slot(place, numbers)
-            yield replace(cell, row=row, column=times.index(time))
+            build = self._given if self.columns.rows[row].taps else self._slot
+            yield build(place, (row, times.index(time)), numbers)
 
-    def _slot(self, place: Address, numbers: Numbers) -> SlotCell:
-        """Return the cell of a slot."""
+    def _slot(self, place: Address, at: tuple[int, int], numbers: Numbers) -> SlotCell:
+        """Return the cell of a slot, in a row and a column."""
         slot, scan = self.wording.trace_events.slot(*place), self.columns.trace.scans[place[0]]
         tape, keys = scan.tape(slot.argument), keys_of(self.wording, self._states(slot, numbers))
         seed = tape.initial[slot.row : slot.row + 1] if tape and tape.tape.reads else ()
         has_seed = scan.parent is not None and bool(np.any(seed))
-        return SlotCell(0, 0, slot.position, self.wording.quantity(slot), keys, has_seed)
+        return SlotCell(*at, slot.position, self.wording.quantity(slot), keys, has_seed)
 
     def _states(self, slot: Slot, numbers: Numbers) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change."""
-        run, past, value = self.wording.trace_events, 0, None
+        run, past, value, resting = self.wording.trace_events, 0, None, SlotRole.EMPTY
         changes = sorted({0, *(number + d for number in run.moments(slot) for d in (0, 1))})
         for moment, number in enumerate(numbers):
             if number is None:
-                if (last := numbers[moment - 1]) is not None:  # a rest begins
-                    yield moment, run.timeline.resting_role(slot, last), value
+                if numbers[moment - 1] is not None:  # a rest begins
+                    yield moment, resting, resting, value
             elif (count := bisect_right(changes, number)) > past:
                 past, value = count, run.value(slot, number)
-                yield moment, run.role(slot, number), value
+                resting = run.resting_role(slot, number)
+                yield moment, run.role(slot, number), resting, value
 
-    def _given(self, place: Address, taps: Sequence[SequenceTrace], numbers: Numbers) -> SlotCell:
+    def _given(self, place: Address, at: tuple[int, int], numbers: Numbers) -> SlotCell:
         """Return the cell of a value of a sequence, which is empty until Scans have computed it."""
         scan, _, index = place
-        tap = next(tap for tap in taps if index in tap.axis.rows)
+        tap = next(tap for tap in self.columns.rows[at[0]].taps if index in tap.axis.rows)
         reads = self.wording.trace_events.step(scan, tap.axis.rows[index]).reads
         read = next(read for read in reads if read.argument == tap.argument)
         is_computed = any(f.into == tap.argument for f in self.columns.trace.scans[scan].feeds)
         first = self.wording.trace_events.timeline.starts[scan] if is_computed else 0
         start = next(n for n, number in enumerate(numbers) if (number or 0) >= first)
-        roles = ("read" if number in self._readers[place] else "input" for number in numbers)
-        states = [(n, role, read.value) for n, role in enumerate(roles) if n >= start]
-        empty = [(0, "empty", None)] if start else []
-        return SlotCell(0, 0, index, read.name, keys_of(self.wording, [*empty, *states]))
+        roles = (SlotRole.READ if n in self._readers[place] else SlotRole.INPUT for n in numbers)
+        states = [(n, r, SlotRole.INPUT, read.value) for n, r in enumerate(roles) if n >= start]
+        empty = [(0, SlotRole.EMPTY, SlotRole.EMPTY, None)] if start else []
+        return SlotCell(*at, index, read.name, keys_of(self.wording, [*empty, *states]))
 
     @cached_property
     def _readers(self) -> Mapping[Address | None, set[int]]:
@@ -210,7 +208,7 @@ class Run:
             return index.get(self.columns.place_of(event.scan, read))
 
         parts = {  # the `Part` of each write to a shown slot
-            write: part_of(self.wording, cell_of, event, write, index[address_of(write.slot)])
+            write: part_of(self.wording, cell_of, event, write, index[write.slot.key])
             for write in self.writes(event)
             if event.step is not None or write.terms or np.any(write.new)
         }

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import numpy as np
 
 from lab.equations.buffers import access_of
-from lab.equations.events.records import Event, Read, Slot, Write
+from lab.equations.events.records import Event, Read, Write
 from lab.equations.factors import ONE
 from lab.equations.quantities import Quantities
 from lab.notation import render
@@ -86,7 +86,7 @@ class Columns:
     def place_of(self, number: int, read: Read) -> Address | None:
         """Return the address of a value that Scan `number` reads; None if no row has the value."""
         if read.slot is not None:
-            return address_of(read.slot)
+            return read.slot.key
         sequences = self.trace.scans[number].sequences
         sequence = next((each for each in sequences if each.argument == read.argument), None)
         if sequence is None or read.index is None:
@@ -94,11 +94,6 @@ class Columns:
         reader, tap = Quantities(self.trace, number).first_reader(sequence)
         rows = (row for row in self.rows if row.scan == reader.number + 1 and tap in row.taps)
         return next(((reader.number, row.argument, read.index) for row in rows), None)
-
-
-def address_of(slot: Slot) -> Address:
-    """Return the address of a slot."""
-    return slot.scan, slot.argument, slot.row
 
 
 def _rows(named: Quantities) -> Iterator[Row]:

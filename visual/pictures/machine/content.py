@@ -14,6 +14,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from lab.equations.events.records import SlotRole
 from lab.notation import parenthesize
 from lab.traces.program import Instruction
 from visual.layout.columns import Gap
@@ -72,7 +73,8 @@ class Key:
     """
 
     moment: float
-    role: str
+    role: SlotRole
+    resting: SlotRole = field(metadata=INTERNAL)  # the role after the event, or between its sums
     text: str
     full: str = field(default="", metadata=INTERNAL)
     entries: tuple[str, ...] = ()

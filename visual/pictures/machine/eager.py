@@ -131,7 +131,8 @@ class _Builder:
         states, value = list[State](), None
         for moment in range(len(self.events) + 1):
             value = writes[moment].new if moment in writes else value
-            states.append((moment, self.events.role(slot, moment), value))
+            resting = self.events.resting_role(slot, moment)
+            states.append((moment, self.events.role(slot, moment), resting, value))
         column, keys = self.nodes[slot].number, keys_of(self.wording, states)
         is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
         return SlotCell(self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end)

@@ -11,7 +11,7 @@ import numpy as np
 from lab.notation import integers
 from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox, Density
 from visual.pictures.machine.content import Key, Movement, PartKind
-from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
+from visual.pictures.machine.states import ADDED, MOVED, Moment, near_scans
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted, moved
 from visual.scene.theme import Role
@@ -68,7 +68,7 @@ def _names(arrangement: Arrangement, moment: Moment, hidden: Container[int]) -> 
     for number, area in arrangement.names.items():
         place = arrangement.boxes[number]
         is_near = arrangement.is_named or machine.rows[place.row].scan == open_scan
-        if (is_near or place.at(moment.p).role in COLORED) and number not in hidden:
+        if (is_near or place.at(moment.p).role.is_access) and number not in hidden:
             yield Text(place.x, area.bottom, place.label, NAME, "middle", muted=True)
 
 

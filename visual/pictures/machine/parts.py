@@ -10,23 +10,24 @@ from visual.layout.cells import full_text
 from visual.pictures.machine.content import LISTED, Key, Movement, Part, PartKind
 from visual.pictures.machine.wording import Wording
 
-# A state of a slot: its first moment, the role of the slot, and the value in the slot.
-State = tuple[int, str, np.ndarray | None]
+# A state of a slot: its first moment, its role, its resting role, and the value in the slot.
+State = tuple[int, SlotRole, SlotRole, np.ndarray | None]
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
-    """Return the keys of a cell. A state with the role and number of the previous state has no key.
+    """Return the keys of a cell. A state equal to the previous state has no key.
 
     In a page, equal numbers of different instructions have separate keys.
     """
     keys, look = list[Key](), tuple[object, ...]()
-    for moment, role, value in states:
+    for moment, role, resting, value in states:
         texts = wording.number(value), *(each.number(value) for each in wording.each(value))
         places = [getattr(text, "place", None) for text in texts]
-        before, look = look, (role, texts, places, None if value is None else value.tobytes())
+        data = None if value is None else value.tobytes()
+        before, look = look, (role, resting, texts, places, data)
         if look != before:
             full = "" if value is None else full_text(value)
-            keys.append(Key(moment, str(role), texts[0], full, texts[1:], value))
+            keys.append(Key(moment, role, resting, texts[0], full, texts[1:], value))
     return tuple(keys)
 
 
@@ -84,9 +85,8 @@ def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iter
 
 
 def _term(wording: Wording, cell_of: CellOf, term: Term) -> Movement:
-    source = term.source
+    source, factor = term.source, term.factor
     cell = None if source is None else cell_of(source)
-    factor = term.factor
     if source is None or factor is None or np.shape(factor) not in ((), np.shape(source.value)):
         factor = None
     has_factor = wording.scalar(factor) is not None

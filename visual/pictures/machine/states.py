@@ -11,11 +11,9 @@ from functools import lru_cache
 from itertools import accumulate
 from math import ceil
 
+from lab.equations.events.records import SlotRole
 from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
 
-COLORED = ("overwritten", "preserved", "restored", "saved", "written", "read")
-# The roles of cells while no sum uses the cell; other roles remain.
-RESTING = {**dict.fromkeys(COLORED, "intermediate"), "read": "input"}
 AFTER = 0.001  # the difference between p and a state that begins just after p
 MOVED, ADDED = 0.45, 0.85  # the progress of a group when values arrive and when a sum is complete
 
@@ -47,7 +45,7 @@ def locate(machine: MachineContent, p: float) -> Moment:
 
 def near_scans(machine: MachineContent, number: int) -> set[int]:
     """Return the Scan of event `number`, and the Scans whose values the event reads."""
-    lit = (cell.row for cell in machine.cells if cell.at(number).role in COLORED)
+    lit = (cell.row for cell in machine.cells if cell.at(number).role.is_access)
     return {machine.events[number - 1].scan, *(machine.rows[row].scan for row in lit)}
 
 
@@ -66,34 +64,36 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
         used = {n for part in event.parts for n in (part.target, *part.reads)}
         for number, (cell, keys) in enumerate(zip(machine.cells, result, strict=True)):
             current = cell.at(moment)
-            is_old = current.moment <= moment - 1 and current.role not in COLORED
+            is_old = current.moment <= moment - 1 and not current.role.is_access
             if is_old and number not in used:
                 continue
             for start, key, role in _during(event, moment, number, cell):
                 start = round(start, 4)
                 while keys[-1].moment >= start and len(keys) > 1:  # this key would never be valid
                     keys.pop()
-                if (role, _numbers(key)) != (keys[-1].role, _numbers(keys[-1])):
+                if (role, _look(key)) != (keys[-1].role, _look(keys[-1])):
                     keys.append(replace(key, moment=start, role=role))
     return [tuple(keys) for keys in result]
 
 
-def _numbers(key: Key) -> tuple[object, ...]:
-    """Return the texts of the numbers; in a page, also the places of their instructions."""
+def _look(key: Key) -> tuple[object, ...]:
+    """Return the resting role and the number; in a page, also the places of its instructions."""
     texts = key.text, *key.entries
-    return key.full, texts, [getattr(text, "place", None) for text in texts]
+    return key.resting, key.full, texts, [getattr(text, "place", None) for text in texts]
 
 
 def _during(
     event: MachineEvent, moment: int, number: int, cell: SlotCell
-) -> Iterator[tuple[float, Key, str]]:
+) -> Iterator[tuple[float, Key, SlotRole]]:
     """Yield the start, the number, and the role of each state of a cell during an event.
 
-    A cell has a color while a group uses the cell.
+    While no group uses the cell, it has its resting role: of the previous moment until a group has
+    written the cell, or has read a cell that the event does not write; then of this moment.
     """
     value, new = cell.at(moment - 1), cell.at(moment)
-    resting = RESTING.get(new.role, new.role)
-    yield moment - 1 + AFTER, value, resting if value.role in COLORED else value.role
+    yield moment - 1 + AFTER, value, value.resting
+    if value.resting != new.resting and all(part.target != number for part in event.parts):
+        value = replace(value, resting=new.resting)
     for group, start, end in spans(event):
         written = [part for part in group.parts if part.target == number]
         if written or any(number in part.reads for part in group.parts):
@@ -102,5 +102,5 @@ def _during(
                 share = ADDED if any(part.is_addition for part in written) else MOVED
                 value = new
                 yield moment - 1 + start + (end - start) * share, new, new.role
-            yield moment - 1 + end + AFTER, value, resting
+            yield moment - 1 + end + AFTER, value, value.resting
     yield moment, new, new.role
