@@ -76,7 +76,7 @@ def test_cells_do_not_move_and_equal_the_run_and_a_still_picture(page, opened, n
     every = page.evaluate(EVERY, [tenth / 10 for tenth in tenths])
     arrangement = arrange(machine, WIDE if width > NARROW else PHONE)
     rows = [(cell, machine.rows[cell.row]) for cell in machine.cells]
-    slots = [[str(row.scan), row.tape, str(cell.position)] for cell, row in rows]
+    slots = [[str(row.scan + 1), row.tape, str(cell.position)] for cell, row in rows]
     for tenth, (moment, now, height, names, boxes) in zip(tenths, every, strict=True):
         assert (moment, height) == (tenth // 10, every[0][2])
         assert [cell[:2] for cell in now] == [pytest.approx(cell[:2], abs=0.5) for cell in start]
@@ -292,11 +292,11 @@ HIDDEN = f"""async (numbers) => {{
 
 def test_a_scan_whose_slots_all_start_at_zero_is_scrolled_into_view(page, opened):
     machine = opened("coupled", 3, height=500)
-    (moment,) = (n for n, e in enumerate(machine.events, 1) if (e.scan, e.step) == (6, None))
+    (moment,) = (n for n, e in enumerate(machine.events, 1) if (e.scan, e.step) == (5, None))
     go(page, moment)
     scans = [machine.rows[cell.row].scan for cell in machine.cells]
     assert not machine.events[moment - 1].parts
-    assert scans.index(6) not in page.evaluate(HIDDEN, [scans.index(6)])
+    assert scans.index(5) not in page.evaluate(HIDDEN, [scans.index(5)])
 
 
 @pytest.mark.parametrize("name", ["gap", "square", "logistic"])

@@ -77,12 +77,12 @@ def as_data(
             "names": listing(inner.name for inner in run.scans),
             "data": as_data(machine_of(run), run, views[:1]),
         }
-        for number, scan in enumerate(trace.scans if trace else (), start=1)
+        for number, scan in enumerate(trace.scans if trace else ())
         for step, run in enumerate(scan.nested)
         if (number, step) in shown and any(inner.steps for inner in run.scans)
     ]
     groups = groupby(data["inside"], itemgetter("scan"))
-    steps = (f"{ranges_text(e['step'] for e in group)} of Scan {n}" for n, group in groups)
+    steps = (f"{ranges_text(e['step'] for e in group)} of Scan {n + 1}" for n, group in groups)
     data["steps"] = "; ".join(steps)
     return data
 

@@ -159,7 +159,7 @@ class Machine {
   inside(nested) {
     const [summary, place] = this.inner.children;
     this.nested = nested;
-    summary.textContent = nested ? `Scans inside step ${nested.step} of Scan ${nested.scan}: ${nested.names}` : `Scans inside the shown steps (${this.whole.steps}): go to a step`;
+    summary.textContent = nested ? `Scans inside step ${nested.step} of Scan ${nested.scan + 1}: ${nested.names}` : `Scans inside the shown steps (${this.whole.steps}): go to a step`;
     place.hidden = !nested;
     if (!nested || !this.inner.open || place.nested === nested) return;
     place.nested = nested;

@@ -68,7 +68,7 @@ class Picture {
     this.lines = shape("g", { class: "over" }, this.svg); // below all headings, factors, and values
     this.strips = shape("g", {}, this.svg);
     for (const { scan, label: text, is_second, ground } of data.headings) {
-      const parent = ground ? this.strips : this.under, { about, taps } = data.scans[scan - 1];
+      const parent = ground ? this.strips : this.under, { about, taps } = data.scans[scan];
       if (ground) shape("rect", { ...ground, class: "strip" }, parent);
       const node = label(text, parent, `${text.bold ? "scan" : "tape"}${is_second && data.mistake ? " faulty" : ""}`);
       shape("title", {}, node, text.bold ? `${about}\n${taps}` : text.title);
@@ -80,7 +80,7 @@ class Picture {
 
   cell(cell, number) {
     const group = shape("g", {
-      "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
+      "data-cell": number, "data-scan": cell.scan + 1, "data-tape": cell.tape, "data-name": cell.name,
       "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
       ...(typeof cell.given === "number" ? { "data-given": "" } : {}),
       ...(cell.is_faulty ? { "data-rule": this.data.mistake.rule } : {}), transform: `translate(${cell.x} ${cell.y})`,

@@ -67,7 +67,7 @@ function slotText({ keys }, moment) {
   return changes.length > 1 ? `values of the slot: ${changes.join(", then ")}` : "";
 }
 
-const isOfDerivative = (data, cell) => data.scans[cell.scan - 1].order > 0;
+const isOfDerivative = (data, cell) => data.scans[cell.scan].order > 0;
 
 /** Return the sentence about the factor of a term, with the saved values at a moment. @param {any} term @param {SlotCell[]} cells @param {number} moment */
 function factorSentence({ factor, symbol, saved }, cells, moment) {

@@ -117,7 +117,7 @@ def test_text_twins(name):
 def test_every_number_of_every_moment_is_on_the_tape(name, order):
     trace, machine = run(name, order), machine_at(name, order)
     for moment, event in enumerate(machine.events, start=1):
-        scan, now = trace.scans[event.scan - 1], texts(machine, moment)
+        scan, now = trace.scans[event.scan], texts(machine, moment)
         step = -1 if event.step is None else event.step
         for tape in scan.tapes:
             for row, value in enumerate(tape.contents(step)):
@@ -283,7 +283,7 @@ def test_pytensor_prints_the_scans_and_evaluates_the_buffers_of_contributors(nam
         values = run(*given.values())
         taps = [*zip(info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)]
         taps = taps or [(reads, (0,)) for reads in info.mit_sot_in_slices + info.sit_sot_in_slices]
-        own, rows = {}, ((n, row) for n, row in enumerate(machine.rows) if row.scan == number)
+        own, rows = {}, ((n, row) for n, row in enumerate(machine.rows) if row.scan == number - 1)
         for (n, row), value, each in zip(rows, values[count - 1 :], taps, strict=False):
             buffer, *accesses = row.access.removeprefix("= ").split(" · ")
             steps = [", ".join(f"t{tap:+}".replace("+0", "") for tap in taps) for taps in each]
@@ -550,7 +550,7 @@ def test_rows_of_a_faulty_rule_are_below_the_correct_rows():
     """A number is marked as wrong at the first moment when it differs, and not before."""
     machine = visual.machine(broken(SQUARE, 3, "swapped-taps")).content
     rows = machine.rows
-    assert {row.scan for row in rows if row.is_second} == {*range(2, 9)}  # not the loop itself
+    assert {row.scan for row in rows if row.is_second} == {*range(1, 8)}  # not the loop itself
     for before, row in pairwise(rows):
         assert not row.is_second or (row.scan, row.name) == (before.scan, f"✗ {before.name}")
     correct = {(c.name, rows[c.row].scan, f"✗ {rows[c.row].name}"): c for c in machine.cells}

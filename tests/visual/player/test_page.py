@@ -90,7 +90,7 @@ def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
     # The second derivative is 0 if u = 0. Only slots with constants start at 0 for all values.
     loop = lab.Loop.from_text("x + u*x**2", {"x": 0.5}, {"u": [0.0] * 2})
     machine, *_ = machine_with_program(loop, 2)
-    filling = next(event for event in machine.events if event.step is None and event.scan == 4)
+    filling = next(event for event in machine.events if event.step is None and event.scan == 3)
     summary = "".join(piece.text for piece in filling.groups[0].summary[0])
     assert summary.endswith("dC′/dx₁ = 0, dC′/dx₀ = 0; all others are 0")
 

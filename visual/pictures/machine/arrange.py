@@ -269,7 +269,7 @@ def _rows(
     """
     y, heights, headings = 3.0, list[float](), list[Heading]()
     for number, (row, density) in enumerate(zip(machine.rows, densities, strict=True)):
-        scan = machine.scans[row.scan - 1]
+        scan = machine.scans[row.scan]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
         name, is_second = f"{scan.run}{scan.number} {scan.name}", row.is_second
         above = [f"{name}: {row.name}" if is_first else row.name] if strip else []

@@ -121,7 +121,7 @@ class Run:
         the names of its Scans.
         """
         for number, scan in enumerate(self.columns.trace.scans):
-            rows = (row for row in self.columns.rows if row.scan == number + 1 and not row.taps)
+            rows = (row for row in self.columns.rows if row.scan == number and not row.taps)
             times = next(([*row.times.values()] for row in rows if len(row.times) > 1), (0, 0))
             own = [n for n, tick in enumerate(clock) if tick[0] == number]
             yield ScanRows(
@@ -197,10 +197,10 @@ class Run:
         event = self.ticks.get(tick)
         if event is None:
             scan, step = tick
-            return MachineEvent(0, scan + 1, None if step < 0 else step, (), "")
+            return MachineEvent(0, scan, None if step < 0 else step, (), "")
         groups, heading = tuple(self._groups(event, index)), self.wording.heading(event)
         heading = heading if groups else f"{heading}: its slots are not shown"
-        return MachineEvent(event.number, event.scan + 1, event.step, groups, heading)
+        return MachineEvent(event.number, event.scan, event.step, groups, heading)
 
     def _groups(self, event: Event, index: Index) -> Iterator[PartGroup]:
         def cell_of(read: Read) -> int | None:

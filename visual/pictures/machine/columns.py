@@ -59,7 +59,7 @@ class Columns:
     def addresses(self) -> dict[Address, tuple[int, int]]:
         """The row and the time of every slot and every given value."""
         return {
-            (row.scan - 1, row.argument, key): (number, time)
+            (row.scan, row.argument, key): (number, time)
             for number, row in enumerate(self.rows)
             for key, time in row.times.items()
         }
@@ -92,7 +92,7 @@ class Columns:
         if sequence is None or read.index is None:
             return None
         reader, tap = Quantities(self.trace, number).first_reader(sequence)
-        rows = (row for row in self.rows if row.scan == reader.number + 1 and tap in row.taps)
+        rows = (row for row in self.rows if row.scan == reader.number and tap in row.taps)
         return next(((reader.number, row.argument, read.index) for row in rows), None)
 
 
@@ -113,7 +113,7 @@ def _rows(named: Quantities) -> Iterator[Row]:
     for tape in sorted(tapes, key=lambda tape: not tape.tape.reads):
         total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
         name = named.whole_label(tape, None) if tape.collects else ""
-        shown = named.number + 1, tape.name, name or named.variable_label(tape), not tape.tape.reads
+        shown = named.number, tape.name, name or named.variable_label(tape), not tape.tape.reads
         row = Row(*shown, argument=tape.argument, times=total or times[tape.argument])
         yield replace(row, access=access_of(named, tape))
     for taps in given_sequences(named):
@@ -121,7 +121,7 @@ def _rows(named: Quantities) -> Iterator[Row]:
         is_reversed = scan.parent is None and len(order) > 1 and order[1] < order[0]
         every = sorted({index for tap in taps for index in tap.axis.rows})
         given = {n: int(order[0]) - n if is_reversed else n - now for n in every}
-        shown = named.number + 1, taps[0].axis.variable, named.variable_label(taps[0]), True
+        shown = named.number, taps[0].axis.variable, named.variable_label(taps[0]), True
         yield Row(*shown, argument=taps[0].argument, times=given, taps=taps)
 
 

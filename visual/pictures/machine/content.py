@@ -83,7 +83,7 @@ class Key:
 
 @dataclass(frozen=True)
 class TapeRow:
-    """A tape or a sequence of Scan number `scan`, counted from 1."""
+    """A tape or a sequence of ``scans[scan]`` of the machine."""
 
     scan: int
     tape: str
@@ -223,7 +223,7 @@ class PartGroup:
 
 @dataclass(frozen=True)
 class MachineEvent:
-    """A step of the Scan with the number `scan`, or the filling of its tapes if `step` is None.
+    """A step of ``scans[scan]`` of the machine, or the filling of its tapes if `step` is None.
 
     An event without groups is a pause of one of two runs, or replaces events of hidden columns.
     """

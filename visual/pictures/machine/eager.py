@@ -107,7 +107,7 @@ class _Builder:
             title="Each node sends a contribution to each of its parents",
             unit="node",
             scans=tuple(self._scans()),
-            rows=tuple(TapeRow(n, name, name) for n, name in enumerate(names, start=1)),
+            rows=tuple(TapeRow(n, name, name) for n, name in enumerate(names)),
             cells=tuple(map(self._cell, self.events.slots)),
             events=tuple(map(self._event, self.events)),
             times=tuple(range(len(self.recording.nodes))),
@@ -148,4 +148,4 @@ class _Builder:
             heading = f"{slot} receives {origin}"
             part = part if source else replace(part, kind=PartKind.FILL)
         groups = (PartGroup((part,)),)
-        return MachineEvent(event.number, self._row(slot) + 1, event.step, groups, heading)
+        return MachineEvent(event.number, self._row(slot), event.step, groups, heading)

@@ -206,7 +206,7 @@ def text_twin(machine: MachineContent, moment: Moment, contributor: bool = False
         cells = sorted((c for c in machine.cells if c.row == number), key=lambda c: c.column)
         keys = [(cell.name, cell.at(moment.number)) for cell in cells]
         numbers = [f"{name} = {key.text or '—'} ({key.role})" for name, key in keys]
-        scan = machine.scans[row.scan - 1]
+        scan = machine.scans[row.scan]
         place = f"Scan {scan.run}{scan.number} · " if machine.unit == "Scan" else ""
         place += f"{scan.name}, {row.name}"
         if contributor:

@@ -188,7 +188,7 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
         x -= 0 if sheet.is_tall and not to.below else 0.42 * to.width
         return Track(((x, to.area.bottom + length), (x, to.area.bottom)), turn=0.0)
     # The middle of the gap to the next box or, if the gap is not on the sheet, to the previous box.
-    scan, points = sheet.machine.scans[sheet.machine.rows[to.row].scan - 1], tuple[Point, ...]()
+    scan, points = sheet.machine.scans[sheet.machine.rows[to.row].scan], tuple[Point, ...]()
     apart = -sheet.pitch / 2 if scan.is_backward else sheet.pitch / 2
     side = to.x + (apart if to.width / 2 < to.x + apart < sheet.width - 18 else -apart)
     if term.source in (None, part.target):
