@@ -64,15 +64,22 @@ def route(edges: Iterable[Edge], cells: Mapping[Hashable, Box], router: Router) 
     arrows, labels = list[Arrow](), list[Text]()
     for pair, edge in known.items():
         source, target, end_x = cells[edge.source], cells[edge.target], ports[pair]
-        if edge.beside:
-            levels = sorted({cells[start].y for start, end in known if end == edge.target})
-            arrows.append(_beside(edge, source, target, levels, router))
-        elif source.y != target.y:
-            arrows.append(_across(edge, source, target, end_x, router))
-        else:
+        is_bow = source.y == target.y and not edge.beside
+        if is_bow:
             depth = DEPTH + NEST * next(nested) if edge.faint else DEPTH
-            arrows.append(_bow(edge, source, target, end_x, depth))
+            points = _bow(edge.over, source, target, end_x, depth)
             labels += _label(edge, target, end_x)
+        elif edge.beside:
+            levels = sorted({cells[start].y for start, end in known if end == edge.target})
+            share = (levels.index(source.y) + 1) / (len(levels) + 1)
+            points = router.beside(source, target, 0, target.height * (share - 0.5))
+        else:
+            is_aside = source.y > target.y and edge.factor
+            start_x = source.x + source.width / 2 + (_aside(source, target) if is_aside else 0)
+            points = router.across(source, target, start_x, end_x)
+        faint = edge.faint or (edge.over and not is_bow)
+        accent = not (edge.over or edge.plain or edge.faint)
+        arrows.append(Arrow(points, accent=accent, faint=faint, straight=not is_bow))
     for edge, arrow in zip(known.values(), arrows, strict=True):
         step, moment = edge.moment
         is_group = edge.title or step is not None
@@ -116,35 +123,16 @@ def _is_next(source: Box, target: Box) -> bool:
     return source.y == target.y and 0 < target.x - source.x <= source.width + NEIGHBOR
 
 
-def _bow(edge: Edge, source: Box, target: Box, end_x: float, depth: float) -> Arrow:
-    """Return an arc within a line or, for an edge `over` to the next cell, a straight arrow."""
+def _bow(over: bool, source: Box, target: Box, end_x: float, depth: float) -> tuple[Point, ...]:
+    """Return the points of an arc or, `over` to the next cell, of a straight line."""
     start_x, y, end_y = source.x + source.width / 2, source.y, source.y - 1
-    if edge.over and _is_next(source, target):
+    if over and _is_next(source, target):
         middle = source.y + source.height / 2
-        return Arrow(((source.x + source.width, middle), (target.x - 1, middle)))
-    if not edge.over:
+        return (source.x + source.width, middle), (target.x - 1, middle)
+    if not over:
         y = end_y = source.y + source.height + 2
-    along = y - OVER if edge.over else y + depth
-    points = (start_x, y), (start_x, along), (end_x, along), (end_x, end_y)
-    return Arrow(points, accent=not (edge.over or edge.plain or edge.faint), faint=edge.faint)
-
-
-def _across(edge: Edge, source: Box, target: Box, end_x: float, router: Router) -> Arrow:
-    """Return an arrow to another line."""
-    start_x, faint = source.x + source.width / 2, edge.faint or edge.over
-    if source.y > target.y and edge.factor:
-        start_x += _aside(source, target)
-    points = router.across(source, target, start_x, end_x)
-    return Arrow(points, accent=not (faint or edge.plain), faint=faint, straight=True)
-
-
-def _beside(
-    edge: Edge, source: Box, target: Box, heights: Sequence[float], router: Router
-) -> Arrow:
-    """Return an arrow between facing sides. `heights` are the y of the sources of the target."""
-    share = (heights.index(source.y) + 1) / (len(heights) + 1)
-    ends = router.beside(source, target, 0, target.height * (share - 0.5))
-    return Arrow(ends, accent=not (edge.plain or edge.faint), faint=edge.faint)
+    along = y - OVER if over else y + depth
+    return (start_x, y), (start_x, along), (end_x, along), (end_x, end_y)
 
 
 def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:

@@ -55,8 +55,7 @@ def draw_graph(
 def quote_label(label: str) -> str:
     """Return `label` as a quoted string of the DOT language, with spaces for control characters."""
     plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
-    plain = plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{plain}"'
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def dot_source(
