@@ -1,7 +1,7 @@
 """Options of derivatives and of all pictures: name, allowed values, and description.
 
-Python uses `check` of a `Choice`, the command line uses `argument` and `parse`, and forms use
-`control` and `from_form`. `visual.drawing.catalogue` declares the options of specific pictures.
+Python uses `check` of a `Choice`, the command line also uses `argument` and `parse`, and forms
+`control`. `visual.drawing.catalogue` declares the options of specific pictures.
 Scan numbers start at 1: ``2 · gradient of square`` is ``trace.scans[1]``. Step numbers start at 0.
 """
 
@@ -108,10 +108,6 @@ class Choice:
             control["options"] = [[name, name] for name in names or self.known]
         return control | more
 
-    def from_form(self, entry: object) -> object:
-        """Return the form entry as a value for `check`, which rejects invalid values."""
-        return entry
-
 
 @dataclass(frozen=True)
 class Whole(Choice):
@@ -141,13 +137,6 @@ class Whole(Choice):
         if most < 9:
             return control | {"kind": "buttons", "options": [*range(self.least, most + 1)]}
         return control | {"min": self.least, "max": most}
-
-    def from_form(self, entry: object) -> object:
-        """Return the number, None for an empty field, or an invalid entry as text."""
-        text = str(entry).strip()
-        if not text and self.default is None:
-            return None
-        return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else text
 
 
 def boolean(name: str, help: str, label: str = "") -> Choice:

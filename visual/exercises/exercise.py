@@ -68,7 +68,7 @@ class Question(Single):
     the right answer. `hint` follows the first wrong try; a tuple contains a hint for each try.
     `mistakes` maps wrong answers to reasons. A number may differ by `tolerance` (default: 0 for
     integers, otherwise 0.5 % of the smallest magnitude above 0). `shown` is a picture of the
-    question, and `revealed` a picture of the answer. Raises ArgumentError for invalid arguments.
+    question. Raises ArgumentError for invalid arguments.
     """
 
     def __init__(
@@ -81,7 +81,6 @@ class Question(Single):
         mistakes: Mapping[float | str, str] = MappingProxyType({}),
         tolerance: float | None = None,
         shown: Scene | None = None,
-        revealed: Scene | None = None,
     ) -> None:
         for name, text in (("question", question), ("why", why)):
             if not isinstance(text, str) or not text.strip():
@@ -116,7 +115,6 @@ class Question(Single):
             choices=choices,
             is_set=len(right) > 1,
             shown=shown,
-            revealed=revealed,
         )
         super().__init__(task)
 

@@ -55,7 +55,10 @@ const MAKERS = {
     return { elements, set: (value) => [set(value), showTitle()] };
   },
   text: (control, ask) => labeledInput(control, element("input", { type: "text", spellcheck: "false" }), ask),
-  number: (control, ask) => labeledInput(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),
+  number(control, ask) {
+    const send = (text) => ask(text === "" ? null : Number.isNaN(Number(text)) ? text : Number(text)); // null: an empty field
+    return labeledInput(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), send);
+  },
   buttons(control, ask) {
     const buttons = control.options.map((value) => actionButton(value, () => ask(value), { "aria-label": `${control.label} ${value}` }));
     const set = (value) => buttons.forEach((button, number) => button.setAttribute("aria-pressed", control.options[number] === value));

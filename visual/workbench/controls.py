@@ -122,10 +122,9 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
             weights = [float(bench.state.cost == "sum")] * (bench.chosen.steps - 1) + [1.0]
             change = {"cost": weights if isinstance(bench.state.cost, str) else bench.state.cost}
         case ["options", str(name)], _:
-            own = {option.name: option for option in view_options(bench.state.view)}
-            if name not in own:
+            if name not in {option.name for option in view_options(bench.state.view)}:
                 PICTURES[bench.state.view].check({name: value})  # raises and lists the options
-            change = {"options": {name: own[name].from_form(value)}}
+            change = {"options": {name: value}}
         case ["taps" | "at" as field, str(name)], _:
             change = {field: {name: value}}
         case ["rule"], _:
@@ -133,7 +132,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["view"], _ if value == FAULTY_RULE:
             change = {"rule": bench.state.rule or next(iter(BROKEN))}
         case [str(field)], _ if field in CHOICES and field not in MAPPINGS:
-            change = {field: CHOICES[field].from_form(value)}
+            change = {field: value}
         case _:
             raise argument_error("key", key, "expected the key of a control, and a possible value.")
     return bench.changed(**change)

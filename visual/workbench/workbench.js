@@ -174,7 +174,7 @@ class Bench {
     const cards = [...svg.querySelectorAll(CARDS)];
     if (cards.length) svg.setAttribute("role", "group"); // an image has no buttons
     for (const card of cards) {
-      const [option, value] = card.dataset.cell.split(":"), open = () => this.ask(["options", option], value);
+      const [option, value] = card.dataset.cell.split(":"), open = () => this.ask(["options", option], Number(value));
       setAttributes(card, { role: "button", tabindex: "0", "aria-label": `open ${card.querySelector("title")?.textContent ?? value}` });
       card.addEventListener("click", open);
       card.addEventListener("keydown", (event) => event.key === "Enter" && open());

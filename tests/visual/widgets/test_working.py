@@ -85,7 +85,7 @@ async def bench_with_endless_work(monkeypatch):
         return endless(begun) if study.order == 3 else draw(study, *chosen)
 
     monkeypatch.setattr("visual.workbench.state.draw_study", drawn)
-    bench.receive({"number": 1, "key": ["order"], "value": "3"})
+    bench.receive({"number": 1, "key": ["order"], "value": 3})
     await until(begun.is_set)
     assert (bench.state.order, bench.form["answered"]) == (1, -1)
     return bench
@@ -95,7 +95,7 @@ async def bench_with_endless_work(monkeypatch):
 async def test_a_change_cancels_the_previous_request(monkeypatch):
     shown, bench = [], await bench_with_endless_work(monkeypatch)
     bench.observe(lambda _: shown.append(bench.state), "svg")
-    bench.receive({"number": 2, "key": ["order"], "value": "2"})
+    bench.receive({"number": 2, "key": ["order"], "value": 2})
     await until(lambda: bench.form["answered"] == 2)
     assert bench.svg == visual.draw(gallery.loops["square"], "tapes", order=2).svg()
     assert [state.order for state in shown] == [2]
@@ -127,7 +127,7 @@ async def test_a_choice_from_python_cancels_a_request(monkeypatch):
     bench.set(taps={"x": (-2,)})
     assert (bench.state.order, dict(bench.state.taps)) == (1, {"x": (-2,)})
     assert bench.form["answered"] == 1
-    bench.receive({"number": 2, "key": ["order"], "value": "3"})
+    bench.receive({"number": 2, "key": ["order"], "value": 3})
     with pytest.raises(ArgumentError):
         bench.set(order=99)
     assert bench.form["answered"] == 2
@@ -137,7 +137,7 @@ async def test_a_choice_from_python_cancels_a_request(monkeypatch):
 async def test_another_workbench_does_not_wait(monkeypatch):
     bench = await bench_with_endless_work(monkeypatch)
     other = Workbench(gallery.loops["gap"], view="tapes")
-    other.receive({"number": 1, "key": ["order"], "value": "2"})
+    other.receive({"number": 1, "key": ["order"], "value": 2})
     await until(lambda: other.form["answered"] == 1)
     assert other.state.order == 2
     assert bench.form["answered"] == -1
@@ -147,8 +147,8 @@ async def test_another_workbench_does_not_wait(monkeypatch):
 
 # Probable next choices
 
-ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
-PROBABLE = [(["taps", "x"], [-2, -1]), (["taps", "x"], [-1]), (["steps"], "5")]
+ASKED = [(["steps"], 6), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
+PROBABLE = [(["taps", "x"], [-2, -1]), (["taps", "x"], [-1]), (["steps"], 5)]
 
 
 def test_pictures_drawn_ahead_equal_pictures_drawn_on_request(monkeypatch):

@@ -32,12 +32,12 @@ def test_every_choice_is_undone_and_redone(monkeypatch):
     bench = Workbench(view="taps")
     links = [bench.link]
     changes = [
-        (["order"], "2"),
+        (["order"], 2),
         (["loop"], "gap"),
-        (["steps"], "2"),
+        (["steps"], 2),
         (["taps", "x"], [-2, -1]),
         (["theme"], "dark"),
-        (["order"], "1"),
+        (["order"], 1),
         (["view"], "machine"),
         (["rule"], "swapped-taps"),
     ]
@@ -61,7 +61,7 @@ def test_every_choice_is_undone_and_redone(monkeypatch):
 
 def test_a_new_choice_replaces_undone_choices_and_an_error_is_no_choice():
     bench = Workbench(view="taps")
-    assert send(bench, ["steps"], "0") != ""
+    assert send(bench, ["steps"], 0) != ""
     assert bench.form["undo"] is False
     bench.set(order=2)
     bench.undo()

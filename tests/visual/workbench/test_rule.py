@@ -57,8 +57,8 @@ def test_every_rule_can_be_chosen_by_its_title(quick):
 CHANGES = [
     (["taps", "x"], [-2, -1], {"taps": {"x": (-2, -1)}}),
     (["at", "x", 0], "0.8", {"at": {"x": 0.8}}),
-    (["order"], "2", {"order": 2}),
-    (["order"], "0", {}),
+    (["order"], 2, {"order": 2}),
+    (["order"], 0, {}),
     (["theme"], "dark", {"theme": "dark"}),
     (["loop"], "gap", {"loop": "gap"}),
 ]
@@ -101,7 +101,7 @@ def test_the_truth_is_computed_once(quick, monkeypatch):
         assert send(bench, ["rule"], rule) == ""
     assert len(set(map(id, truths))) == 1
     assert len(truths) == len(lab.BROKEN)  # one comparison for each faulty rule
-    assert send(bench, ["order"], "0") == ""
+    assert send(bench, ["order"], 0) == ""
     assert len(truths) == len(lab.BROKEN)  # order 1 is always compared
     assert send(bench, ["cost"], "sum") == ""
     assert len(set(map(id, truths))) == 2

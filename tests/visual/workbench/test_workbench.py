@@ -48,11 +48,11 @@ def test_every_loop_opens_by_its_name_and_is_rebuilt(name):
 
 
 BAD = [
-    ("square", ["order"], "9", "order = 9: expected an integer, 0 to 6."),
+    ("square", ["order"], 9, "order = 9: expected an integer, 0 to 6."),
     ("square", ["order"], "", "order = '': expected an integer, 0 to 6."),
     ("square", ["taps", "x"], [], "expected at least one tap"),
     ("gap", ["taps", "x"], [-3], "takes exactly 2 taps"),
-    ("sequence", ["steps"], "5", "add 1 more"),
+    ("sequence", ["steps"], 5, "add 1 more"),
     ("square", ["at", "x", 0], "much", "x = 'much': expected a number."),
     ("lookup", ["at", "k", 0], "0.5", "expected integers"),
     ("lookup", ["wrt"], "k", "expected a real floating-point variable"),
@@ -150,7 +150,7 @@ def test_a_step_can_be_typed(text, values, like):
     assert send(bench, ["written"], control(bench, "written")["value"]) == ""
     assert bench.svg == visual.draw(loop, "tapes").svg()
     if not has_sequence:
-        assert send(bench, ["steps"], "6") == send(bench, ["at", "x", 0], "0.25") == ""
+        assert send(bench, ["steps"], 6) == send(bench, ["at", "x", 0], "0.25") == ""
     assert Workbench(bench.link).state == bench.state
     assert Workbench(bench.link).svg == bench.svg
 
@@ -159,12 +159,12 @@ def test_each_picture_has_its_own_options():
     """A change of the view keeps only the option `scan`."""
     loop, bench = gallery.loops["square"], Workbench(view="tapes")
     assert send(bench, ["options", "all"], True) == ""
-    assert send(bench, ["options", "scan"], "1") == ""
+    assert send(bench, ["options", "scan"], 1) == ""
     assert bench.svg == visual.draw(loop, "tapes", all=True, scan=1).svg()
     assert send(bench, ["view"], "stepgraph") == ""
     assert bench.svg == visual.draw(loop, "stepgraph", scan=1).svg()
-    assert "the Scans of this trace are" in send(bench, ["options", "scan"], "7")
-    assert send(bench, ["options", "scan"], "") == ""
+    assert "the Scans of this trace are" in send(bench, ["options", "scan"], 7)
+    assert send(bench, ["options", "scan"], None) == ""
     assert bench.svg == visual.draw(loop, "stepgraph").svg()
     assert "option buffer was removed" in send(bench, ["options", "buffer"], True)
     assert "picture stepgraph has no such option" in send(bench, ["options", "color"], True)
@@ -242,11 +242,11 @@ def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
     bench = Workbench(view="tapes")
     monkeypatch.setattr("visual.workbench.state.draw_study", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        send(bench, ["order"], "2")
+        send(bench, ["order"], 2)
     assert bench.form["answered"] == 1
     assert "ZeroDivisionError" in bench.form["problem"]["text"]
     monkeypatch.undo()
-    assert send(bench, ["order"], "2", 2) == ""
+    assert send(bench, ["order"], 2, 2) == ""
 
 
 def test_a_failed_workbench_registers_no_widget():
@@ -274,7 +274,7 @@ def test_many_changes_leave_no_objects():
         lambda n: send(bench, ["taps", "x"], ([-2, -1], [-1])[n // 8 % 2]),
         lambda n: send(bench, ["theme"], ("dark", "light")[n // 8 % 2]),
         lambda n: bench.set_state({"moment": n // 8 % 4}),
-        lambda n: send(bench, ["order"], "12"),
+        lambda n: send(bench, ["order"], 12),
     )
 
     def count_objects():
@@ -311,11 +311,11 @@ def test_a_pymc_model_is_its_log_density():
 
 
 LOST = [
-    ("tapes", ["options", "scan"], "3", ["order"], "1", {"order": 1}),
-    ("tapes", ["options", "scan"], "2", ["order"], "0", {"order": 0}),
-    ("stepgraph", ["options", "step"], "3", ["steps"], "2", {"order": 2, "steps": 2}),
-    ("stepgraph", ["options", "scan"], "2", ["view"], "taps", {"order": 2}),
-    ("unrolled", ["options", "scan"], "4", ["wrt"], "x", {"order": 2, "wrt": "x"}),
+    ("tapes", ["options", "scan"], 3, ["order"], 1, {"order": 1}),
+    ("tapes", ["options", "scan"], 2, ["order"], 0, {"order": 0}),
+    ("stepgraph", ["options", "step"], 3, ["steps"], 2, {"order": 2, "steps": 2}),
+    ("stepgraph", ["options", "scan"], 2, ["view"], "taps", {"order": 2}),
+    ("unrolled", ["options", "scan"], 4, ["wrt"], "x", {"order": 2, "wrt": "x"}),
 ]
 
 
