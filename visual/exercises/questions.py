@@ -12,15 +12,13 @@ from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import ExerciseTask
-from visual.layout.canvas import heading
 from visual.layout.cells import values_text
 from visual.layout.columns import column_of, timeline
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, kind_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Head, Key, Line, Row, Table
 from visual.pictures.machine.still import scene_of_step
 from visual.pictures.tap_rules import conversions, role_of
-from visual.pictures.tapes.headings import kind_text
 from visual.pictures.taps import taps as taps_picture
 from visual.scene.shapes import Scene
 from visual.scene.theme import Role
@@ -102,7 +100,6 @@ def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[in
     lines = [f"{tape.name}: {kind_text(tape)}"]
     lines += [f"saved values that the step reads: {listing(reads)}"] if reads else []
     name, steps = named.numbered_name, f"step {step} (steps 0 to {named.scan.steps - 1})"
-    head = heading(f"{name}, {steps}", lines, more=name)
     cells, heads = list[Cell](), dict[Key, Head]()
     for row in rows:
         key, value = (0, column_of(tape, row, time)), tape.value_before(row, step)
@@ -111,7 +108,8 @@ def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[in
         cells.append(Cell(role, label, value, column=key, quantity=quantity))
         heads[key] = "", f"pos {integers(tape.position(row))}"
     columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
-    content = [Row(heading=head), Row(lines=[Line(cells, heads=heads)])]
+    head = Row(title=f"{name}, {steps}", about=lines, more=name)
+    content = [head, Row(lines=[Line(cells, heads=heads)])]
     every = range(min(columns), max(columns) + 1)
     table = Table(content, label_width=0.0, every=every)
     title, about = f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."

@@ -1,9 +1,11 @@
-"""The names of quantities in pictures, and the keys of cells."""
+"""The names of quantities, Scans, and tapes in pictures, and the keys of cells."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lab.equations.quantities import Quantities, index_of
-from lab.notation import Leaf, ranges_text
+from lab.errors import listing
+from lab.notation import Leaf, integers, ranges_text
+from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
 
@@ -55,6 +57,51 @@ class NamedScan(Quantities):
             return before.moment(before.scan.steps - 1)
         count = sum(scan.steps for scan in self.trace.scans[: self.number]) + step
         return count, f"{self.numbered_name}, step {step}"
+
+    def heading(self, in_full: bool = False) -> tuple[str, str]:
+        """Return the title of a Scan with tapes, and a line about the purpose of the Scan.
+
+        With `in_full`, the line contains the definition of the differentiated cost.
+        """
+        scan, parent, name = self.scan, self.parent, self.numbered_name
+        if scan.is_pushforward:
+            line = "forward: a step reads the results of the previous step; no value is stored"
+            return f"{name}: the loop and its carried values", line
+        if parent is None:
+            return f"{name}: a loop of tapes", "in buffer order: its rows have no time axis"
+        through = f"backward through {parent.numbered_name}"
+        if scan.steps < parent.scan.steps:
+            through += f", only its last {scan.steps} of {parent.scan.steps} steps"
+        cost = self.differentiated if in_full else self.cost
+        return f"{name}: the tape, order {scan.order}", f"{through} · gradient of {cost}"
+
+    def tape_lines(self, tapes: Iterable[TapeTrace], in_short: bool) -> Iterator[str]:
+        """Yield a line for each name of `tapes`, with the quantities and the kind of the tapes."""
+        groups: dict[tuple[str, str, str], list[str]] = {}  # a sequence has an output for each tap
+        for tape in tapes:
+            is_part = self.part_number(tape) is not None and not tape.collects
+            whole = self.whole_label(tape, None) if is_part else ""
+            label = self.tape_label(tape, None)
+            groups.setdefault((tape.name, whole, kind_text(tape, in_short)), []).append(label)
+        for (name, whole, kind), labels in groups.items():
+            meaning = f" = {listing(labels)}" if labels != [name] else ""
+            part = f", {'a part' if len(labels) == 1 else 'parts'} of {whole}" if whole else ""
+            yield f"{name}{meaning}{part}{kind and f' · {kind}'}"
+
+
+def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
+    """Return the purpose of a tape, or its kind and taps: ``mit-mot · reads 0, 1 · writes 1``.
+
+    With `in_short`, omit the kind and the taps.
+    """
+    if tape.is_total:
+        return "running total over the steps"
+    if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:
+        return f"{'' if in_short else 'nit-sot: '}one value at every step"
+    if in_short:
+        return ""
+    reads, writes = (integers(*taps) or "nothing" for taps in (tape.tape.reads, tape.tape.writes))
+    return f"{tape.kind} · reads {reads} · writes {writes}"
 
 
 def seeds_of(trace: Trace, shown: Iterable[int]) -> str:

@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 
 from visual.layout.arrows import Edge, route
-from visual.layout.canvas import GapMark, formula_lines, scene_with_legend
+from visual.layout.canvas import GapMark, formula_lines, heading, scene_with_legend
 from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, low_width
 from visual.layout.columns import Gap, with_long_gaps
 from visual.layout.sheet import SCREEN, Sheet
@@ -185,10 +185,11 @@ class _Layout:
 
     def add(self, row: Row) -> None:
         """Draw a row below the previous rows."""
-        if row.heading is not None:
+        if row.title:
+            head = heading(row.title, row.about, self.sheet, row.more)
             self.y += BEFORE if self.y else 0
-            self.shapes += shifted(row.heading, self.sheet.margin, self.y).shapes
-            self.y += row.heading.envelope.bottom
+            self.shapes += shifted(head, self.sheet.margin, self.y).shapes
+            self.y += head.envelope.bottom
             if self.parts[0].part.title:
                 ends = [*(area.start for area in self.parts[1:]), self.right]
                 for area, end in zip(self.parts, ends, strict=True):

@@ -13,7 +13,6 @@ from lab.traces.trace import ScanTrace
 from visual.layout.arrows import Edge, Moment
 from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.sheet import Sheet
-from visual.scene.combinators import Piece
 from visual.scene.theme import Role
 
 Key = tuple[int, int]  # the number of a block, and the number of a column in the block
@@ -71,8 +70,8 @@ class Row:
     """A named row of a table: lines of cells, edges between the cells, formulas, and a moment.
 
     Each formula is a pair of texts: in symbols, and in numbers or empty. A row can begin with a
-    `heading` (see `canvas.heading`). The `meaning` explains the heads of columns. A row with a
-    `note` has no other content: the note replaces hidden rows.
+    heading: a `title` with the tooltip `more`, and the lines `about`. The `meaning` explains the
+    heads of columns. A row with a `note` has no other content: the note replaces hidden rows.
     """
 
     name: str = ""
@@ -80,7 +79,9 @@ class Row:
     edges: Sequence[Edge] = ()
     formulas: Sequence[tuple[str, str]] = ()
     moment: Moment = (None, "")
-    heading: Piece | None = None
+    title: str = ""
+    about: Sequence[str] = ()
+    more: str = ""
     meaning: str = ""
     note: str = ""
 

@@ -17,7 +17,6 @@ from lab.checks.check import inner
 from lab.equations.quantities import index_of
 from lab.errors import KindError, argument_error
 from lab.notation import value_symbol
-from visual.layout.canvas import heading
 from visual.layout.columns import Gap, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
@@ -154,7 +153,7 @@ class ProductTable(Table):
         for n, ((title, line), products) in enumerate(zip(TITLES, self.products, strict=True)):
             totals = [*accumulate(sum(p.value for p in each) for _, each in products)]
             heads = {(0, column): head for column, head in enumerate(self.heads[n])}
-            yield Row(heading=heading(f"{title} of {name}", [line], fold.sheet))
+            yield Row(title=f"{title} of {name}", about=[line])
             for item in [*fold.steps(self.scan), *range(steps, len(products))]:
                 if isinstance(item, Gap):
                     yield Row(note=f"⋯ {item.hidden:,} steps are not shown; the sums include them")
@@ -171,7 +170,7 @@ class ProductTable(Table):
         relative = distance / max(abs(forward), abs(backward), np.finfo(float).tiny)
         both = f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}"
         difference = f"difference: {distance:.2g}, relative: {relative:.2g}"
-        yield Row(heading=heading(both, [difference], fold.sheet))
+        yield Row(title=both, about=[difference])
 
     def _gradients(self, step: int) -> Iterator[Cell]:
         """Yield the gradient that a pullback step writes at the smallest tap of each tape."""

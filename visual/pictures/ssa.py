@@ -18,14 +18,13 @@ from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading, scene_with_legend
+from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.options import selected_scan
-from visual.pictures.tapes.headings import scan_heading
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import above, gap, over, shifted
@@ -101,9 +100,8 @@ class Ssa(Table):
         chosen.sort(key=lambda slot: (slot[0].argument, self.slots.column(*slot)))
         # The slot of each column of the SSA form. Each tape has a block of columns.
         self.columns = {(2 + slot[0].argument, n): slot for n, slot in enumerate(chosen)}
-        title, line = scan_heading(self.named, in_full=True)
-        name = self.named.numbered_name
-        yield Row(heading=heading(title, [f"{line} · {COUNTS}"], self.sheet, name))
+        title, line = self.named.heading(in_full=True)
+        yield Row(title=title, about=[f"{line} · {COUNTS}"], more=self.named.numbered_name)
         for item in (-1, *fold.steps(self.scan)):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {item.hidden:,} steps are not shown")

@@ -15,7 +15,6 @@ from lab.notation import integers, shifted, tap_symbol
 from lab.tape import ONE_READ, Kind, Tape
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading
 from visual.layout.placing import table_scene
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Head, Key, Line, Row, Table, TablePart
@@ -64,7 +63,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     occurring = {each.tape.kind for strip in strips.values() for each in strip}
     kinds = (f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
     return table_scene(
-        Table([*_rows(strips, sheet)], PARTS),
+        Table([*_rows(strips)], PARTS),
         WORDS,
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to order {orders}",
@@ -73,7 +72,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     )
 
 
-def _rows(strips: Mapping[tuple[str, ...], Sequence[Generation]], sheet: Sheet) -> Iterator[Row]:
+def _rows(strips: Mapping[tuple[str, ...], Sequence[Generation]]) -> Iterator[Row]:
     """Yield the heading of each strip, then a row for its tape and a row for each gradient.
 
     The keys of `strips` are the names of the variables with the same tape.
@@ -85,7 +84,7 @@ def _rows(strips: Mapping[tuple[str, ...], Sequence[Generation]], sheet: Sheet) 
             notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
         title = f"{', '.join(names)} · {tape.kind}"
         title = title if number else f"{title}: what a step reads and writes"
-        yield Row(heading=heading(title, notes, sheet))
+        yield Row(title=title, about=notes)
         for order, each in enumerate(strip):
             yield _row(number, order, each, strip[0])
 

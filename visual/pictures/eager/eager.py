@@ -16,13 +16,10 @@ from lab.equations.events.events import events
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted, number_text
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading
 from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
-from visual.layout.sheet import Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.pictures.eager.nodes import NodeEvents, full_value_text, node_name, same_as, value_cell
-from visual.scene.combinators import Piece
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -105,7 +102,7 @@ class EagerTable(Table):
 
         A long run shows the rows near the ends of the run and near the ends of the first two tapes.
         """
-        yield Row(heading=self._heading(fold.sheet))
+        yield self._heading()
         count, headed = len(self.operations), set[int]()
         row_of = {node: row for row, nodes in enumerate(self.operations) for node in nodes}
         ends = [end for t in self.recording.tapes[:2] for end in (*t.nodes[:1], *t.nodes[-1:])]
@@ -130,7 +127,7 @@ class EagerTable(Table):
             yield Row(lines=lines, edges=edges)
             headed |= {node.record.tape for node in nodes}
 
-    def _heading(self, sheet: Sheet) -> Piece:
+    def _heading(self) -> Row:
         tapes = len(self.recording.tapes)
         lines = [
             "Down: every operation appends a node. Up, in orange: each node sends contributions "
@@ -145,7 +142,7 @@ class EagerTable(Table):
             hint = f"tape={other} shows another tape, all=True shows all tapes"
             lines.append(f"Gradients of tape {self.opened} only: {hint}.")
         title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
-        return heading(title, lines, sheet)
+        return Row(title=title, about=lines)
 
     def _lines(self, node: NodeEvents, is_first: bool) -> Iterator[Line]:
         """Yield a line for the node and, if its tape is open, a line for each of its gradients.

@@ -19,7 +19,6 @@ from lab.loops.variables import RandomState, value_of
 from lab.notation import counted
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.arrows import Edge, Moment
-from visual.layout.canvas import heading
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
@@ -114,7 +113,7 @@ class TwoTapes(Table):
         """Yield the initial values, the shown steps, and the values after the loop."""
         steps = counted(self.steps, "step")
         line = f"{steps} of the loop, from top to bottom, with equal numbers on both sides."
-        yield Row(heading=heading(self.title, [line], fold.sheet))
+        yield Row(title=self.title, about=[line])
         heads = {(0, n): head for n, head in enumerate(HEADS)}
         for item in (START, *shown_steps(self.steps, self.step), self.steps):
             if isinstance(item, Gap):

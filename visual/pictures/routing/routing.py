@@ -14,7 +14,6 @@ import numpy as np
 
 from lab.notation import number_text
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
@@ -101,7 +100,7 @@ class RoutingTable(Table):
             equations = [(panel.title, *self.call.equation(panel)) for panel in panels]
             (title, first, about), *others = equations
             words = [f"{title}: {formula}; {line}" for title, formula, line in others]
-            yield Row(heading=heading(f"{title}: {first}", [about, *words], fold.sheet))
+            yield Row(title=f"{title}: {first}", about=[about, *words])
             lines = [line for n, panel in enumerate(panels) for line in self._lines(panel, 2 * n)]
             edges = list[Edge]()  # from inputs to the output; for cotangents, from the output
             for panel, pair in product(panels, self.pairs):

@@ -18,7 +18,6 @@ from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
 from lab.traces.trace import TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading
 from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
@@ -177,8 +176,8 @@ class StepTable(Table):
                 heads = {}
             for first, second, slots in arrows:
                 edges += [Edge((number, first, row), (number, second, row)) for row in slots]
-            head = heading(f"{moment}: {words[0]}", words[1:], fold.sheet)
-            yield Row("", lines, edges, moment=(number, moment), heading=head)
+            head = Row(title=f"{moment}: {words[0]}", about=words[1:])
+            yield replace(head, lines=lines, edges=edges, moment=(number, moment))
             named, tape = self.backward, self.reverse
 
     def _blocks(self, slots: Collection[int]) -> Iterator[tuple[str, list[str], Contents, Arrows]]:

@@ -12,14 +12,11 @@ from lab.equations.events.events import Events
 from lab.errors import listing
 from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.canvas import heading
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.names import NamedScan
 from visual.layout.table import Cell, Fold, Head, Key, Line, Note, Row, Table, TablePart
 from visual.pictures.tapes.forward import Forward
-from visual.pictures.tapes.headings import scan_heading, tape_lines
 from visual.pictures.tapes.slots import Slots, edges_of
-from visual.scene.combinators import Piece
 from visual.scene.theme import Role
 
 
@@ -69,7 +66,7 @@ class Backward(Table):
         if self.loop is not None:
             yield from self.loop.rows(fold, shown)
         first = next(iter(numbers(items)), None)
-        yield Row(heading=self._heading(fold, first))
+        yield self._heading(fold, first)
         last = -1
         for item in (-1, *items):
             if not isinstance(item, Gap):
@@ -82,10 +79,10 @@ class Backward(Table):
             yield Row(note=f"⋯ {item.hidden:,} {words} not shown{hint}")
         yield self._result()
 
-    def _heading(self, fold: Fold, first: int | None) -> Piece:
+    def _heading(self, fold: Fold, first: int | None) -> Row:
         """Return the title of the Scan with lines about its tapes and hidden totals and outputs."""
-        title, *lines = scan_heading(self.named)
-        lines += tape_lines(self.named, [*self.scan.tapes, *self.outputs], in_short=not self.all)
+        title, *lines = self.named.heading()
+        lines += self.named.tape_lines([*self.scan.tapes, *self.outputs], in_short=not self.all)
         if not self.all:
             lines += [] if first is None else self._explain_positions(first)
             lines = ["; ".join(lines)]
@@ -95,7 +92,7 @@ class Backward(Table):
         hidden = ", ".join(counted(n, words) for n, words in counts if n)
         if hidden:
             lines.append(f"⋯ {hidden}{fold.sheet.hint('all=True shows everything')}")
-        return heading(title, lines, fold.sheet, self.named.numbered_name)
+        return Row(title=title, about=lines, more=self.named.numbered_name)
 
     def _row(self, step: int, first: int | None) -> Row:
         """Return the tapes after a step (-1: before all steps). `first` is the first shown step."""

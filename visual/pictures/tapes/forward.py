@@ -11,11 +11,9 @@ from lab.equations.events.timeline import CHANGES
 from lab.notation import counted, value_symbol
 from lab.traces.trace import TapeTrace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading
 from visual.layout.columns import numbers, timeline, touched_columns
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, kind_text
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table
-from visual.pictures.tapes.headings import kind_text
 from visual.pictures.unrolled.graph import reached_rows
 from visual.scene.theme import Role
 
@@ -44,7 +42,6 @@ class Forward(Table):
         for name, values in self._variables():
             visible = (v for v in values if (0, self.time.column(name, v[0])) in shown[0])
             lines.append(Line([self._cell(name, *value) for value in visible], name=name))
-        head = heading(*self._heading(), fold.sheet, self.named.numbered_name)
         first = self.scan.first  # column t contains the results of step t of the whole loop
         steps = [step for step in range(self.scan.steps) if (0, first + step) in shown[0]]
         key, moment = self.named.leaf_key, self.named.moment
@@ -54,10 +51,10 @@ class Forward(Table):
             for formula in self.scan.formulas
             for leaf in formula.leaves
         ]
-        yield Row("", lines, edges, heading=head)
+        yield replace(self._heading(), lines=lines, edges=edges)
         yield from self._parameters(sorted(shown[0]))
 
-    def _heading(self) -> tuple[str, list[str]]:
+    def _heading(self) -> Row:
         named, scan = self.named, self.scan
         lines = [f"forward · {counted(scan.steps, 'step')}"]
         if scan.stopped_early:
@@ -72,7 +69,7 @@ class Forward(Table):
             title += f": {named.equation(scan.formulas[0])}"
         else:
             lines += [named.equation(formula) for formula in scan.formulas]
-        return title, ["; ".join(lines)]
+        return Row(title=title, about=["; ".join(lines)], more=named.numbered_name)
 
     def _variables(self) -> Iterator[tuple[str, Iterable[Entry]]]:
         """Yield the name of each variable with its values."""
