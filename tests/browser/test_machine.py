@@ -271,6 +271,20 @@ def test_a_number_is_read_until_another_number_replaces_it(page, opened):
         page.keyboard.press("Escape")
 
 
+def test_only_a_requested_gradient_is_returned(page, opened):
+    """The gradient of coupled is with respect to prey. Scan 2 of square ends before the run."""
+    unused = "no later step reads this number"
+    for name, order, moment, cell, text in (
+        ("coupled", 1, 7, "dC/dhunters₀", unused),
+        ("coupled", 1, 7, "dC/dprey₀", "returned"),
+        ("square", 2, 9, "dC/dx₀", "returned"),
+    ):
+        opened(name, order)
+        go(page, moment)
+        page.locator(f'[data-name="{cell}"]').click()
+        assert page.locator(".more").inner_text().split(" · ")[0] == text, cell
+
+
 REST = f"""() => new Promise((done) => {{
     const look = () => ({FIND}.goal === null ? done() : requestAnimationFrame(look));
     look();

@@ -154,6 +154,7 @@ def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, 
     """Return a cell with the moment of its first wrong number, `wrong_from`, or None.
 
     `given` is the index of the instruction with the initial value of the cell, or None without one.
+    `is_result` states whether the final number is used outside its Scan.
     """
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
@@ -168,5 +169,6 @@ def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, 
         "scan": row.scan,
         "tape": row.tape,
         "given": given,
+        "is_result": cell.keys[-1].resting is SlotRole.RESULT,
         "is_faulty": bool(row.is_second and machine.mistake),
     }

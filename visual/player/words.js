@@ -32,7 +32,7 @@ function provenance(data, number, at, entry, term) {
     && (isRead(each.part) || (each === next && each.part.adds)));
   const readers = new Set(reading.map(({ part }) => part.target));
   const sentence = originSentence(data, cell, moment, entry, write?.part);
-  const history = [readersText(data, cell, moment, write, reading), slotText(cell, moment)].filter(Boolean).join(" · ");
+  const history = [readersText(data, cell, moment, next, reading), slotText(cell, moment)].filter(Boolean).join(" · ");
   return { ...story, readers, sentence, history };
 }
 
@@ -51,12 +51,12 @@ function originSentence(data, cell, moment, entry, part) {
   return [plain(`${subject} = ${text} is ${kind}.`)];
 }
 
-/** Return the events that read a number, or why none does. The final number of a slot is a result. */
-function readersText(data, cell, moment, write, reading) {
-  const { text, role } = keyAt(cell, moment), events = [...new Set(reading.map(({ event }) => event.heading))];
+/** Return the events that read a number, or why none does. Only a number without a `next` number in its slot can be a result. */
+function readersText(data, cell, moment, next, reading) {
+  const { text } = keyAt(cell, moment), events = [...new Set(reading.map(({ event }) => event.heading))];
   if (!text) return "";
   if (events[0]) return `read in ${events.length} event${events[1] ? "s" : ""} (dotted): ${events.slice(0, 3).join("; ")}${events[3] ? "; …" : ""}`;
-  if (role !== "result" && write?.end !== data.moments) return "no later step reads this number";
+  if (next || !cell.is_result) return "no later step reads this number";
   return isOfDerivative(data, cell) ? "returned" : "used by the cost, or returned";
 }
 
