@@ -1,11 +1,11 @@
 """A machine as JSON: `as_data` returns the records that `picture.js` and `machine.js` read.
 
-A record of `visual.pictures.machine.content` becomes an object with its `PROPERTIES` and fields,
-except `INTERNAL` fields. A cell also contains the fields of `_cell`, an event its `near_scans`, and
-a group its `start` and `end`. `layouts` are arrangements for wide pages and for phones, for each
-view. A layout has a box for each cell, and `parts`: for each event and each of its groups, a
-`PartLayout` for each part. `widths` are the widths of letters of moving numbers, as multiples of
-the font size. At the fractions `moved` and `added` of a sum, its values arrive, and the sum ends.
+A record becomes an object with its fields, or with the attributes in `SENT`. A cell also contains
+the fields of `_cell`, an event the Scans that are `near`, and a group its `start` and `end`.
+`layouts` are arrangements for wide pages and for phones, for each view. A layout has a box for each
+cell, and `parts`: for each event and each of its groups, a `PartLayout` for each part. `widths` are
+the widths of letters of moving numbers, as multiples of the font size. At the fractions `moved` and
+`added` of a sum, its values arrive, and the sum ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from lab.errors import listing
 from lab.notation import integers, ranges_text
 from lab.traces.trace import Trace
 from visual.pictures.machine import content
-from visual.pictures.machine.arrange import DENSE, NARROW, Arrangement, arrange
+from visual.pictures.machine.arrange import DENSE, NARROW, Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.frames import ROLES, SEED, shares
 from visual.pictures.machine.places import NumberStyle, Numeral
@@ -31,13 +31,17 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
 
 Views = tuple[bool, ...]
-PROPERTIES: Mapping[type, tuple[str, ...]] = {
-    content.MachineContent: ("moments",),
-    content.MachineEvent: ("weight",),
-    content.PartGroup: ("shown", "reasons"),
+SENT: Mapping[type, str] = {  # the attributes of records in the data; by default, all fields
+    Arrangement: "width height headings gaps is_named boxes",
+    Box: "x y width height",
+    CellBox: "x y width height letters label is_listed anchors corner entries",
+    content.Key: "moment role text entries",
+    content.MachineContent: "title scans events times results mistake unit moments",
+    content.MachineEvent: "number scan step groups heading weight",
+    content.Number: "text ink",
+    content.PartGroup: "parts summary reason reads_wrong shown reasons",
+    Text: "x y content size anchor bold title",
 }
-SHAPES = {Box: "x y width height", Text: "x y content size anchor bold title"}  # fields
-BOX = ("x", "y", "width", "height", "letters", "label", "is_listed", "anchors", "corner", "entries")
 LETTERS = "0123456789.-e()×‖⚠ infa"  # in numbers that a reader can change
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
@@ -58,7 +62,7 @@ def as_data(
     first = None if mistake is None else mistake.first_wrong
     first = next((events.start + 1 for events in gradients), 0) if first is None else first
     data: dict[str, Any] = {"first": first, "moved": MOVED, "added": ADDED}
-    data |= _plain(machine, without=("rows", "cells", "runs"))
+    data |= _plain(machine)
     data["widths"] = [(x, round(text_width(x, 1, bold=True), 4)) for x in sorted(letters)]
     data["cells"] = [_cell(machine, cell) for cell in layouts[0].boxes]
     data["legend"] = _legend(layouts[0].boxes)
@@ -87,35 +91,30 @@ def as_data(
     return data
 
 
-def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Return a value as plain data. A record becomes a dictionary of its fields and `PROPERTIES`.
+def _plain(value: Any, digits: int | None = None) -> Any:
+    """Return a value as plain data. A record becomes a dictionary, a `Numeral` its place and style.
 
-    With `digits`, round the floats, except the moments of keys. A `Numeral` becomes its place and
-    its style. Omit the fields `without`.
+    With `digits`, round the floats.
     """
-    if value is None or isinstance(value, bool | int) or type(value) is str:
-        return value
-    if isinstance(value, float):
+    kind = value.__class__
+    if kind is float:
         return value if digits is None else round(value, digits)
-    if isinstance(value, tuple | list):
+    if kind is tuple or kind is list:
         return [_plain(each, digits) for each in value]
-    if isinstance(value, Numeral):
+    if kind is Numeral:
         return {"n": value.place, "s": value.style.value}
-    if names := _names(value.__class__):
-        digits = None if isinstance(value, content.Key) else digits
-        each = (name for name in names if name not in without)
-        return {name: _plain(getattr(value, name), digits) for name in each}
+    if names := _names(kind):
+        return {name: _plain(getattr(value, name), digits) for name in names}
     if isinstance(value, Mapping):
         return {key: _plain(each, digits) for key, each in value.items()}
-    return [value.start, value.stop] if isinstance(value, range) else value
+    return [value.start, value.stop] if kind is range else value
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    """Return the names of a record in the data: `SHAPES`, or fields and `PROPERTIES`, if any."""
-    own = fields(kind) if is_dataclass(kind) else ()
-    names = (each.name for each in own if each.metadata.get("is_sent", True))
-    return tuple(SHAPES.get(kind, "").split()) or (*names, *PROPERTIES.get(kind, ()))
+def _names(kind: type) -> list[str]:
+    """Return the names of the attributes of a record in the data; empty for other types."""
+    names = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+    return SENT[kind].split() if kind in SENT else names
 
 
 def _offer(example: Mapping[str, Any]) -> str:
@@ -129,14 +128,12 @@ def _layout(layout: Arrangement, width: float, shows_buffers: bool) -> dict[str,
     """Return an arrangement for a sheet of a width, with the layouts of all parts."""
     events = ([part_layouts(layout, g) for g in each.groups] for each in layout.machine.events)
     return {
-        **_plain(layout, 2, without=("machine", "boxes", "pitch", "density", "is_cramped")),
-        "boxes": [{name: _plain(getattr(box, name), 2) for name in BOX} for box in layout.boxes],
+        **_plain(layout, 2),
         "parts": [_plain(groups, 2) for groups in events],
         "pill": (layout.density.factor, layout.density.chip),
         "is_narrow": width < NARROW,
         "shows_buffers": shows_buffers,
         "is_dense": layout.density == DENSE,
-        "is_named": layout.is_named,
     }
 
 

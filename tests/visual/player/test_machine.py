@@ -26,7 +26,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Ink, PartKind
 from visual.pictures.machine.pair import pair_of
-from visual.pictures.machine.tracks import factor_pill, part_layouts
+from visual.pictures.machine.tracks import part_layouts, pill
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Polyline, Text, walk
@@ -309,8 +309,8 @@ def test_no_text_of_contributors_is_behind_a_line_a_factor_or_a_cell(name, order
         assert (x, y > box.height / 2) == (0, True)
     areas = [Envelope(t.left, t.y - 0.74 * t.size, t.left + t.width, t.y + 2) for t in labels]
     terms = [(term, way) for _, term, way in tracks(sheet)]
-    shown = [(term, way.chip) for term, way in terms if way.chip is not None and term.label]
-    factors = [envelope_of(factor_pill(sheet, *each)[0]).padded(-1, 0) for each in shown]
+    shown = [(way.chip, term.label) for term, way in terms if way.chip is not None and term.label]
+    factors = [envelope_of(pill(*at, sheet.density, Role.READ)[0]).padded(-1, 0) for at in shown]
     for n, area in enumerate(areas):
         assert 0 <= area.left < area.right <= sheet.width
         others = *areas[:n], *factors, *(box.area for box in sheet.boxes)

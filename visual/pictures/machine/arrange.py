@@ -2,8 +2,7 @@
 
 No position depends on the moment: a player changes only the states of cells. A column is a time,
 and a row is a tape. Rows are `TALL` if at most `MOST_TALL` rows are not low, `COMPACT` if at most
-`MOST_COMPACT` are not low, and otherwise `DENSE`. The width of the sheet determines the distance
-between the columns.
+`MOST_COMPACT` are not low, and otherwise `DENSE`.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -145,6 +144,12 @@ class Arrangement:
     def is_tall(self) -> bool:
         """Whether rows have space for sums, and for lines to other rows."""
         return self.density.box == TALL.box
+
+    @cached_property
+    def rows(self) -> dict[int, Envelope]:
+        """The rectangle of each row of boxes, as wide as the sheet."""
+        areas = {box.row: box.area for box in self.boxes}
+        return {row: area._replace(left=0, right=self.width) for row, area in areas.items()}
 
     @cached_property
     def names(self) -> dict[int, Envelope]:

@@ -45,7 +45,6 @@ class PartKind(StrEnum):
 
 WEIGHTS = {PartKind.FILL: 0.8, PartKind.RESTORED: 0.5}  # durations, relative to a sum
 MOST_ENTRIES, LISTED = 64, 4
-INTERNAL = {"is_sent": False}  # the metadata of a field that a page does not receive
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Number(Phrase):
     """A number in a sentence. It is the number or the norm of `array`."""
 
     _: KW_ONLY
-    array: np.ndarray = field(compare=False, repr=False, metadata=INTERNAL)
+    array: np.ndarray = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -74,11 +73,11 @@ class Key:
 
     moment: float
     role: SlotRole
-    resting: SlotRole = field(metadata=INTERNAL)  # the role after the event, or between its sums
+    resting: SlotRole  # the role after the event, or between its sums
     text: str
-    full: str = field(default="", metadata=INTERNAL)
+    full: str = ""
     entries: tuple[str, ...] = ()
-    array: np.ndarray | None = field(default=None, compare=False, repr=False, metadata=INTERNAL)
+    array: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ class PartGroup:
     parts: tuple[Part, ...]
     summary: tuple[tuple[Phrase, ...], ...] = ()
     reason: str = ""
-    hides_factors: bool = field(default=False, metadata=INTERNAL)
+    hides_factors: bool = False
     reads_wrong: bool = False
 
     @property

@@ -12,7 +12,7 @@ from lab.notation import integers
 from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox, Density
 from visual.pictures.machine.content import Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, MOVED, Moment, near_scans
-from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
+from visual.pictures.machine.tracks import Track, part_layouts, pill, split_line, track
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted, moved
 from visual.scene.theme import Role
 
@@ -47,7 +47,7 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
             frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
             frame["move"].append(Arrow(way.points, accent=part.replaces, straight=True))
             if way.chip is not None and term.label:
-                frame["pill"] += factor_pill(arrangement, term, way.chip)
+                frame["pill"] += pill(way.chip, term.label, arrangement.density, Role.READ)
             if part.kind is PartKind.SUM and term.value and moment.share < MOVED:
                 frame["travel"].append(_travel(term, way, arrangement.density, role))
         added = layout.total if moment.share >= ADDED else layout.summands

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain, pairwise
 from math import dist
 
@@ -55,8 +56,7 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
     row of the target, and no name of the source or the target, and lines to it cross no other cell;
     the former conditions have priority. A factor that would cover another factor is not shown.
     """
-    factors, boxes, right = list[Envelope](), arrangement.boxes, arrangement.width
-    rows, inner = {box.row: box.area for box in boxes}, [box.area.padded(-2, -2) for box in boxes]
+    factors, boxes = list[Envelope](), arrangement.boxes
 
     def placed(part: Part, term: Movement) -> Track:
         """Return the track of a term with the best position of its factor, and with its drops."""
@@ -65,32 +65,33 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
         if chip is None or not term.label:
             return replace(way, chip=chip, drops=_drops(arrangement, term, chip) if chip else ())
         turns = TURNS if term.source not in (None, part.target) else ()
-        pill, _ = factor_pill(arrangement, term, chip)
-        span = envelope_of(Polyline((*way.points, chip))).padded(pill.width, pill.height)
+        factor, _ = pill(chip, term.label, arrangement.density, Role.READ)
+        span = envelope_of(Polyline((*way.points, chip))).padded(factor.width, factor.height)
         cells, own = [box.area for box in boxes if span.meets(box.area)], boxes[part.target].row
-        away = [rows[row]._replace(left=0, right=right) for row in rows if row != own]
+        away = [area for row, area in arrangement.rows.items() if row != own]
         texts = [text for text in arrangement.texts if span.meets(text)]
-        names = [area for n, area in arrangement.names.items() if n in (part.target, term.source)]
-        others = [area for n, area in enumerate(inner) if n not in term.saved]
-        across, down = pill.width / 2 - 1, pill.height / 2 - 1
-        best: tuple[list[bool], Envelope, Track] | None = None
+        names = [arrangement.names[n] for n in (part.target, term.source) if n in arrangement.names]
+        others = [box.area for n, box in enumerate(boxes) if n not in term.saved]
+        across, down = factor.width / 2 - 1, factor.height / 2 - 1
+        # Each rank is less than this rank. Without a position, the factor is not shown.
+        best: tuple[list[bool], Envelope | None, Track] = [True] * 6, None, replace(way, chip=None)
         spots = ((turn, split_line(way.points, turn)[0][-1]) for turn in turns)
         for turn, (x, y) in chain([(way.turn, chip)], spots):
             area = Envelope(x, y, x, y).padded(across, down)
             covered = [any(map(area.meets, areas)) for areas in (cells, texts, away, names)]
-            if any(map(area.meets, factors)) or (best is not None and covered > best[0]):
+            if any(map(area.meets, factors)) or covered > best[0]:
                 continue
             drops = _drops(arrangement, term, (x, y))
             lines = [Envelope(a, min(b, c), a, max(b, c)) for *_, (a, b), (_, c) in drops]
-            rank = [*covered, any(line.meets(box) for line in lines for box in others)]
-            if best is None or rank < best[0]:
+            lines = [line.padded(-2, -2) for line in lines]  # they can run along an edge
+            rank = [*covered, any(any(map(line.meets, others)) for line in lines)]
+            if rank < best[0]:
                 best = rank, area, replace(way, chip=(x, y), turn=turn, drops=drops)
             if not any(rank):
                 break
-        if best is None:
-            return replace(way, chip=None)
-        _, area, way = best
-        factors.append(area)
+        _, place, way = best
+        if place is not None:
+            factors.append(place)
         return way
 
     ways = [tuple(placed(part, term) for term in part.terms) for part in group.parts]
@@ -100,17 +101,20 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
     ]
 
 
-def _hidden(arrangement: Arrangement, part: Part, tracks: Sequence[Track]) -> tuple[int, ...]:
+def _hidden(sheet: Arrangement, part: Part, tracks: Sequence[Track]) -> tuple[int, ...]:
     """Return the cells whose names are behind a factor or a line."""
     covers, lines = list[Envelope](), list[tuple[Point, Point]]()
     for term, way in zip(part.terms, tracks, strict=True):
         if way.chip is not None and term.label:
-            covers.append(envelope_of(factor_pill(arrangement, term, way.chip)[0]))
+            covers.append(envelope_of(pill(way.chip, term.label, sheet.density, Role.READ)[0]))
         lines += chain.from_iterable(map(pairwise, (way.points, *way.drops)))
+    corners = Polyline((*chain.from_iterable(lines),) or ((0, 0),))
+    near = reduce(Envelope.around, covers, envelope_of(corners)).padded(1, 1)
     return tuple(
         number
-        for number, area in arrangement.names.items()
-        if any(map(area.meets, covers)) or any(meets(*line, area) for line in lines)
+        for number, area in sheet.names.items()
+        if near.meets(area)
+        and (any(map(area.meets, covers)) or any(meets(*line, area) for line in lines))
     )
 
 
@@ -150,11 +154,6 @@ def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, .
     )
     fits = is_tall and ground.width <= place.width + 0.25 * (arrangement.pitch - place.width)
     return tuple(summands), total if fits else ()
-
-
-def factor_pill(arrangement: Arrangement, term: Movement, center: Point) -> tuple[Box, Text]:
-    """Return the box and the text of the factor of a term."""
-    return pill(center, term.label, arrangement.density, Role.READ)
 
 
 def pill(center: Point, text: str, density: Density, role: Role) -> tuple[Box, Text]:
