@@ -12,7 +12,6 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import (
-    ArgumentError,
     GradientError,
     GraphError,
     argument_error,
@@ -21,9 +20,9 @@ from lab.errors import (
     check_sequence,
     check_type,
     printable,
-    quote,
 )
 from lab.gradients.decisions import PullbackRule, relation_of
+from lab.gradients.forward.pushforward import cast_tangent
 from lab.gradients.forward.series import Jet, JetPropagation, coefficient
 from lab.gradients.forward.taylor import taylor
 from lab.gradients.status import (
@@ -151,6 +150,7 @@ def derivative(
     check_differentiable(cost, wrt)
     if direction is not None:
         check_type("direction", direction, Variable, "a PyTensor variable of the type of wrt")
+        direction = as_tensor(cast_tangent("direction", wrt, direction))
     if rule is not None:
         check_type("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
         if mode != "reverse":
@@ -232,16 +232,15 @@ HIGHEST = 64  # largest order in Taylor mode
 def check_differentiable(cost: Variable, wrt: Variable) -> None:
     """Raise ArgumentError unless `cost` is a real scalar and `wrt` is real and floating-point."""
     check_type("cost", cost, TensorVariable, "a scalar PyTensor variable")
-    label = f"cost = {quote(cost)} ({cost.type})"
     if cost.type.ndim != 0:
-        raise ArgumentError(f"{label}: expected a scalar, such as xs[-1] or xs.sum().")
+        reason = f"expected a scalar, such as xs[-1] or xs.sum(), got {cost.type}."
+        raise argument_error("cost", cost, reason)
     if cost.type.dtype.startswith("complex"):
-        raise ArgumentError(f"{label}: expected a real number.")
+        raise argument_error("cost", cost, f"expected a real number, got {cost.type}.")
     check_type("wrt", wrt, Variable, "a PyTensor variable")
     if not is_real(wrt):
-        raise ArgumentError(
-            f"wrt = {quote(wrt)} ({wrt.type}): expected a real floating-point variable."
-        )
+        reason = f"expected a real floating-point variable, got {wrt.type}."
+        raise argument_error("wrt", wrt, reason)
 
 
 def check_wrt(cost: Variable, wrt: object) -> tuple[Variable, ...]:

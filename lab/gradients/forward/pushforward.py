@@ -17,9 +17,9 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 
 from lab.errors import (
-    ArgumentError,
     GradientError,
     GraphError,
+    argument_error,
     check_sequence,
     check_type,
     first_line,
@@ -49,29 +49,26 @@ def pushforward(
         check_type(name, variables, (list, tuple), "a list of PyTensor variables")
         check_sequence(name, variables, "a list of PyTensor variables", Variable)
     if len(wrt) != len(tangents):
-        raise ArgumentError(
-            f"tangents: expected {len(wrt)}, one for each variable of wrt, got {len(tangents)}."
-        )
+        reason = f"expected {len(wrt)}, one for each variable of wrt, got {len(tangents)}."
+        raise argument_error("tangents", tangents, reason)
     pairs = zip(wrt, tangents, strict=True)
-    fitting = {v: Jet(v, (_cast_tangent(v, tangent),)) for v, tangent in pairs}
+    fitting = {v: Jet(v, (cast_tangent("tangents", v, tangent),)) for v, tangent in pairs}
     jets = JetPropagation(push).propagate(outputs, fitting)
     if not any(output in jets for output in outputs):
         raise GraphError(f"outputs: none of {listing(outputs)} depends on {listing(wrt)}.")
     return tuple(coefficient(jets, v, 1) for v in outputs)
 
 
-def _cast_tangent(variable: Variable, tangent: Variable) -> Variable:
+def cast_tangent(argument: str, variable: Variable, tangent: Variable) -> Variable:
     """Convert `tangent` to the type of `variable`; raise ArgumentError if that fails."""
     if not is_continuous(variable):
-        raise ArgumentError(
-            f"wrt = {variable} ({variable.type}): expected a floating-point variable."
-        )
+        reason = f"expected a floating-point variable, got {variable.type}."
+        raise argument_error("wrt", variable, reason)
     try:
         return variable.type.filter_variable(tangent)
-    except TypeError as error:
-        raise ArgumentError(
-            f"tangents: expected type {variable.type} for {variable}, got {tangent.type}."
-        ) from error
+    except TypeError:
+        reason = f"expected type {variable.type} of {variable}, got {tangent.type}."
+        raise argument_error(argument, tangent, reason) from None
 
 
 def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients]:

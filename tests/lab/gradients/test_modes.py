@@ -167,6 +167,13 @@ def test_loops_inside_a_step():
         np.testing.assert_allclose(values(loop, 3, mode), expected, rtol=1e-12)
 
 
+def along(direction, mode, loop):
+    """Return a call that differentiates `loop` along a variable of another type."""
+    graph = loop.build()
+    (wrt,) = graph.select_inputs(None).values()
+    return lambda: lab.derivative(loop.cost(graph), wrt, 2, direction, mode=mode)
+
+
 def with_a_rule():
     graph = SQUARE.build()
     cost = SQUARE.cost(graph)
@@ -175,6 +182,7 @@ def with_a_rule():
 
 SQUARE = gallery.loops["square"]
 TRUNCATED = replace(SQUARE, truncate_gradient=2)
+VECTOR = lab.Loop(lambda h: h**2, (lab.State("h", [0.5, 0.2]),), n_steps=2)
 SORTING = lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
 test_errors = error_test(
     (lambda: SQUARE.derivative(2, mode="forward"), UnknownNameError, "'forward': exp"),
@@ -183,6 +191,12 @@ test_errors = error_test(
     (lambda: SORTING.derivative(2, mode="taylor"), GradientError, r"Sort.* has no rule"),
     (lambda: TRUNCATED.derivative(1, mode="taylor"), GradientError, "truncate_gradient = 2"),
     (with_a_rule, ArgumentError, "expected None with mode"),
+    *(
+        (along(kind("v"), mode, loop), ArgumentError, r"direction = v: expected type .*, got \w+\(")
+        for loop, kinds in ((SQUARE, [pt.dvector]), (VECTOR, [pt.dmatrix, pt.dscalar, pt.lvector]))
+        for kind in (*kinds, pt.fvector)
+        for mode in MODES
+    ),
 )
 
 
