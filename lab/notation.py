@@ -389,8 +389,9 @@ def weighted_sum(weights: Mapping[str, float]) -> str:
 
 def first_values(name: str, count: int, style: Style = PLAIN) -> str:
     """Write the first `count` values of a variable as ``x₀, x₁``, or as ``x₀, …, x₄``."""
-    names = [value_symbol(name, index, style) for index in range(count)]
-    return ", ".join(names if count < 4 else [names[0], style.dots, names[-1]])
+    indices = range(count) if count < 4 else (0, count - 1)
+    names = [value_symbol(name, index, style) for index in indices]
+    return f", {style.dots}, ".join(names) if count > 3 else ", ".join(names)
 
 
 def shifted(index: str, by: int, style: Style = PLAIN) -> str:

@@ -61,9 +61,11 @@ def system(
                 given=given.get(part.name, _initial_expression(part, cut, symbol)),
             )
         )
+    constant = constant_value(parts.n_steps)
+    steps = _expression(parts.n_steps) if constant is None else Number(str(constant))
     return System(
         name=name or parts.called,
-        steps=_expression(parts.n_steps) or Leaf("n", None, -1),
+        steps=steps or Leaf("n", None, -1),
         quantities=tuple(quantities),
         equations=step_equations(node, parts),
         until=step_condition(node, parts),

@@ -127,6 +127,12 @@ def test_a_scan_that_cannot_be_differentiated_is_explained():
     assert len(explanation.scans) == 1
 
 
+def test_a_loop_of_many_steps_is_explained_at_once():
+    """No report writes the name of each value, and the number of steps keeps all its digits."""
+    xs = scan(pt.sin, outputs_info=[X0], n_steps=10**12 + 1)
+    assert "steps 0 to 1000000000000\n" in str(lab.explain(xs[-1], X0))
+
+
 X0, XS = squares()
 test_errors = error_test(
     (lambda: lab.explain(3, X0), "cost = 3"),
