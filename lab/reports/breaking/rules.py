@@ -66,7 +66,7 @@ _BROKEN = (
         "If a step overwrites a slot, the faulty rule adds the contribution of the step to the old "
         "gradient in the slot, instead of replacing the old gradient.",
         PullbackRule(accumulates=lambda tape: tape.reads, replays=False),
-        lines=("a replaced value: s[k] ← g", "s[k] ← g + s[k]", SLOT),
+        lines=("a value that the differentiated Scan replaces: s[k] ← g", "s[k] ← g + s[k]", SLOT),
     ),
     BrokenRule(
         "never-accumulate",

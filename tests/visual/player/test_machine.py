@@ -512,7 +512,10 @@ def test_a_number_is_red_if_it_differs_from_the_correct_number(arguments, hidden
 
 
 ASSIGNMENTS = {
-    "accumulate-overwritten": ("a replaced value: s[k] ← g", "s[k] ← g + s[k]"),
+    "accumulate-overwritten": (
+        "a value that the differentiated Scan replaces: s[k] ← g",
+        "s[k] ← g + s[k]",
+    ),
     "never-accumulate": ("a preserved value: s[k] ← g + s[k]", "s[k] ← g"),
     "unreversed-sequences": ("forward values: v ← f[n−1−t]", "v ← f[t]"),
     "shortened-buffer": ("forward values: v ← buf[k]", "v ← buf[k mod m]"),
