@@ -176,10 +176,10 @@ class Write:
         return f"{self.slot} = {self.right}" if self.right else ""
 
     def term(self, argument: int, tap: int | None) -> Term | None:
-        """Return the term whose source is a tap of an argument, or None without such a term."""
-        key = argument, tap
-        sources = ((t, t.source) for t in self.terms)
-        return next((t for t, s in sources if s and (s.argument, s.tap) == key), None)
+        """Return the term that reads a tap of an argument; None if several terms read the tap."""
+        key, values = (argument, tap), ((r, t) for t in self.terms for r in (t.source, *t.reads))
+        terms = [term for read, term in values if read and (read.argument, read.tap) == key]
+        return terms[0] if len(terms) == 1 else None
 
 
 @dataclass(frozen=True, eq=False)

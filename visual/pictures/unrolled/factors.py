@@ -1,13 +1,15 @@
 """Local derivatives on the arrows between gradients, such as ``∂x₄/∂x₃ = 2·x₃ = 1.327``."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from lab.equations.events.events import Events
-from lab.equations.factors import ONE, without_names
-from lab.notation import Leaf, leaves_of, number_text, render, summands_of
-from lab.traces.trace import Formula
+from lab.equations.events.records import Write
+from lab.equations.factors import ONE, sum_of, without_names
+from lab.equations.numbers import value_of
+from lab.notation import Leaf, Let, body_of, leaves_of, number_text, render, summands_of
+from lab.traces.flow import SlotWrite
+from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.arrows import Point, labels_on, place_labels, points_along
 from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
@@ -53,8 +55,8 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
         if written.adds_old and leaf == target:
             terms.append(UNIT)
         elif term is None or term.factor is None:
-            name, is_applied = partial(named.leaf_at, step=write.step), True
-            terms.append((_effect(write.formula, leaf, name), None))
+            terms.append(_effect(named, write, written, leaf))
+            is_applied |= terms[-1][1] is None
         else:
             number = None if term.value.ndim else float(term.factor)
             terms.append(UNIT if term.expression == ONE else (term.symbols, number))
@@ -66,11 +68,30 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
     return Factor(_name(graph, edge), formula, number, is_applied)
 
 
-def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
-    """Return the summands of a formula that read a slot, with ▢ for the slot: ``Wᵀ @ ▢``."""
-    expression = without_names(formula.expression) or formula.expression
-    terms = (term for term in summands_of(expression) if read in leaves_of(term))
-    return " + ".join(render(t, lambda leaf: "▢" if leaf == read else name(leaf)) for t in terms)
+def _effect(
+    named: NamedScan, write: SlotWrite, written: Write, read: Leaf
+) -> tuple[str, float | None]:
+    """Return the summands of a formula that read a slot, as a text and a number.
+
+    The slot contains 1, and other gradients are 0. If the formula reads arrays, the slot is ▢, as
+    in ``Wᵀ @ ▢``, and the number is None.
+    """
+    whole = without_names(write.formula.expression) or write.formula.expression
+    bindings = whole.bindings if isinstance(whole, Let) else ()
+    terms = [term for term in summands_of(whole) if read in leaves_of(Let(bindings, term))]
+    effect = Let(bindings, sum_of("Add", terms) or body_of(whole))
+    values = {(each.argument, each.tap): each.value for each in written.reads}
+    texts, numbers = dict[Leaf, str](), dict[Leaf, float]()
+    for leaf in leaves_of(effect):
+        variable, value = named.scan.variable(leaf), values.get((leaf.argument, leaf.tap))
+        is_seed = isinstance(variable, SequenceTrace) and variable.is_outer_gradient
+        is_gradient = is_seed or isinstance(variable, TapeTrace)
+        texts[leaf] = "0" if is_gradient else named.leaf_at(leaf, write.step)
+        if value is not None and not value.ndim:
+            numbers[leaf] = 0.0 if is_gradient else float(value)
+    is_scalar = not written.new.ndim and numbers.keys() == texts.keys()
+    number = value_of(effect, {**numbers, read: 1.0}.__getitem__) if is_scalar else None
+    return render(effect, {**texts, read: "▢" if number is None else "1"}.__getitem__), number
 
 
 def _name(graph: Unrolling, edge: tuple[int, int]) -> str:

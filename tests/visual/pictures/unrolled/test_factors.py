@@ -6,6 +6,7 @@ The oracles are new implementations of three steps, and their finite differences
 import re
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 from pictures import arrows, boxes, meets
 from strange_loops import trace_of
@@ -92,6 +93,26 @@ def test_factors_are_derivatives_of_the_step(name, order):
     pair = next(iter(actual))
     for wrong in (actual[pair] * 1.001, -actual[pair]):  # a wrong factor is detected
         assert differing({**actual, pair: wrong}, name) == [pair]
+
+
+@pytest.mark.parametrize(("start", "slopes"), [(0.5, [3.5] * 3), (0.1, [0.7, 0.62, 0.5672])])
+def test_a_factor_contains_all_terms_of_a_formula(start, slopes):
+    """The derivative is 0.5 + 3 above 0.2, and 0.5 + 2·x below: from 0.1 to 0.06 and 0.0336."""
+
+    def step(x):
+        return 0.5 * x + pt.switch(x > 0.2, 3 * x, x**2)
+
+    loop = lab.Loop(step, (lab.State("x", start),), n_steps=3)
+    for order in (1, 2):
+        numbers = [factor.number for factor, _ in last_gradient(loop.trace(order)) if factor.name]
+        assert sorted(numbers) == pytest.approx(sorted(slopes))
+    assert not re.search(r"(?m)^ *·0\.5$", visual.draw(loop, "tapes").text())  # a label of an arrow
+
+
+def test_the_factor_of_an_array_contains_all_terms():
+    loop = lab.Loop(lambda x: 0.5 * x + pt.cumsum(x), (lab.State("x", [0.1, 0.2]),), n_steps=2)
+    factors = [factor for factor, _ in last_gradient(loop.trace(1)) if factor.name]
+    assert {(f.formula.count("▢"), f.number) for f in factors} == {(2, None)}
 
 
 def test_a_parameter_can_have_the_name_1():
