@@ -136,6 +136,7 @@ def above(*parts: Piece, apart: float = 0.0) -> Piece:
     return over(*pieces)
 
 
-def grouped(part: Piece, group: Group) -> Piece:
-    """Return the piece as a single group, with the moment, the cell, and the tooltip of `group`."""
-    return replace(part, placed=((0.0, 0.0, (replace(group, shapes=part.shapes),)),))
+def grouped(part: Piece, step: int, moment: str, title: str = "") -> Piece:
+    """Return the piece as a single group with a moment (see `Group`) and the tooltip `title`."""
+    group = Group(part.shapes, step, moment=moment, title=title)
+    return replace(part, placed=((0.0, 0.0, (group,)),))

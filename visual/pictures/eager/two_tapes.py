@@ -6,7 +6,7 @@ begin with the gradients of the values after the loop.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -22,13 +22,14 @@ from visual.layout.arrows import Edge, Moment
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Line, Row, Table, TablePart
 from visual.pictures.eager.nodes import NodeEvents, value_cell
 from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 START = -1  # the row of the initial values
+PARTS = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20, bold=True),)
 HEADS = (
     ("the eager tape", "a node for every operation"),
     ("gradients", "from bottom to top"),
@@ -83,7 +84,7 @@ def two_tapes(
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
     sums = [sentence for side in sides for sentence in side.sums]
     return table_scene(
-        TwoTapes(title, sides, steps, step),
+        Table([*_rows(title, sides, steps, step)], PARTS, label_width=84.0),
         WORDS,
         all=all,
         title=title,
@@ -92,59 +93,54 @@ def two_tapes(
     )
 
 
-class TwoTapes(Table):
-    """A row for each step, with values and gradients on the eager tape and in the Scan."""
+def _rows(title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> Iterator[Row]:
+    """Yield the initial values, the shown steps, and the values after the loop.
 
-    label_width = 84.0
-    parts = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20, bold=True),)
+    A row contains the values and the gradients on the eager tape and in the Scan.
+    """
+    every = list[Edge]()  # the arrows between the quantities of each side
+    for number, side in enumerate(sides):
+        for kind, pairs in enumerate(side.arrows):
+            for start, end in dict.fromkeys(pairs):
+                if side.quantities.keys() >= {start, end}:
+                    moment = _moment(side.quantities[end][0], steps, kind)
+                    ends = (number, kind, start), (number, kind, end)
+                    every.append(Edge(*ends, plain=not kind, moment=moment))
+    line = "of the loop, from top to bottom, with equal numbers on both sides."
+    yield Row(title=title, about=[f"{counted(steps, 'step')} {line}"])
+    heads = {(0, n): head for n, head in enumerate(HEADS)}
+    for item in (START, *shown_steps(steps, step), steps):
+        if isinstance(item, Gap):
+            yield Row(note=f"⋯ {counted(item.hidden, 'step')} hidden")
+            continue
+        columns = (_cells(side, n, item, steps) for n, side in enumerate(sides))
+        lines = [Line([*a, *b], low=True) for a, b in zip_longest(*columns, fillvalue=())]
+        if lines:
+            lines[0] = replace(lines[0], heads=heads)
+            ids = {cell.id for line in lines for cell in line.cells}
+            edges = [edge for edge in every if ids & {edge.source, edge.target}]
+            name = {START: "start", steps: "after"}.get(item, f"step {item:,}")
+            yield Row(name, lines, edges)
+            heads = {}
 
-    def __init__(self, title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> None:
-        self.title, self.sides, self.steps, self.step = title, sides, steps, step
-        self.edges = list[Edge]()  # the arrows between the quantities of each side
-        for number, side in enumerate(sides):
-            for kind, pairs in enumerate(side.arrows):
-                for start, end in dict.fromkeys(pairs):
-                    if side.quantities.keys() >= {start, end}:
-                        moment = self._moment(side.quantities[end][0], kind)
-                        ends = (number, kind, start), (number, kind, end)
-                        self.edges.append(Edge(*ends, plain=not kind, moment=moment))
 
-    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the initial values, the shown steps, and the values after the loop."""
-        steps = counted(self.steps, "step")
-        line = f"{steps} of the loop, from top to bottom, with equal numbers on both sides."
-        yield Row(title=self.title, about=[line])
-        heads = {(0, n): head for n, head in enumerate(HEADS)}
-        for item in (START, *shown_steps(self.steps, self.step), self.steps):
-            if isinstance(item, Gap):
-                yield Row(note=f"⋯ {counted(item.hidden, 'step')} hidden")
-                continue
-            pairs = zip_longest(self._cells(0, item), self._cells(1, item), fillvalue=())
-            lines = [Line([*left, *right], low=True) for left, right in pairs]
-            if lines:
-                lines[0] = replace(lines[0], heads=heads)
-                ids = {cell.id for line in lines for cell in line.cells}
-                edges = [edge for edge in self.edges if ids & {edge.source, edge.target}]
-                name = {START: "start", self.steps: "after"}.get(item, f"step {item:,}")
-                yield Row(name, lines, edges)
-                heads = {}
+def _cells(side: TapeSide, place: int, row: int, steps: int) -> Iterator[Sequence[Cell]]:
+    """Yield the cells of each quantity in a row of a side; `place` is the number of the side."""
+    for number, (own, cells) in side.quantities.items():
+        if own == row:
+            named = ((n, replace(cell, id=(place, n, number))) for n, cell in cells.items())
+            placed = ((n, replace(cell, column=(0, 2 * place + n))) for n, cell in named)
+            yield [replace(cell, moment=_moment(row, steps, n)) for n, cell in placed]
 
-    def _cells(self, side: int, row: int) -> Iterator[Sequence[Cell]]:
-        """Yield the cells of each quantity of a side in a row."""
-        moments = [self._moment(row, n) for n in (0, 1)]
-        for number, (own, cells) in self.sides[side].quantities.items():
-            if own == row:
-                named = ((n, replace(cell, id=(side, n, number))) for n, cell in cells.items())
-                yield [replace(c, column=(0, 2 * side + n), moment=moments[n]) for n, c in named]
 
-    def _moment(self, row: int, is_gradient: int) -> Moment:
-        """Return the moment of the values or gradients in a row; initial values have no moment."""
-        if is_gradient:
-            names = {START: "the start", self.steps: "the values after the loop"}
-            return 2 * self.steps + 1 - row, f"gradients of {names.get(row, f'step {row:,}')}"
-        if row == START:
-            return None, ""
-        return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
+def _moment(row: int, steps: int, is_gradient: int) -> Moment:
+    """Return the moment of the values or gradients in a row; initial values have no moment."""
+    if is_gradient:
+        names = {START: "the start", steps: "the values after the loop"}
+        return 2 * steps + 1 - row, f"gradients of {names.get(row, f'step {row:,}')}"
+    if row == START:
+        return None, ""
+    return row, "after the loop" if row == steps else f"step {row:,} of the loop"
 
 
 def eager_side(recording: Recording, steps: int) -> TapeSide:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from lab.errors import argument_error, check_type
 from lab.gradients.derivation import Derivation
-from lab.gradients.record import DerivationRecord, Phase
+from lab.gradients.record import DerivationRecord
 from lab.notation import ranges_text
 from visual.layout.canvas import EVERY_ROLE, heading, scene_with_legend
 from visual.layout.names import NamedScan
@@ -16,7 +16,7 @@ from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.phases.pieces import LINE, SMALL, Pieces
 from visual.pictures.phases.sentences import legend_of, sentences
 from visual.scene.combinators import Piece, above, beside, gap, grouped, over, piece, sized
-from visual.scene.shapes import Group, Polyline, Scene, Text, folded, outline, picture_function
+from visual.scene.shapes import Polyline, Scene, Text, folded, outline, picture_function
 
 PURPOSES = (
     "Steps", "Inputs", "One step", "Incoming", "Chain rule", "Add?", "Saved", "Slots", "Others",
@@ -88,12 +88,8 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
         text = sized(0, LINE + 16 * (len(lines) - 1), *texts)
         row = row_of(sign, purpose, parts[number], text, muted=muted)
         thread = Polyline(((12, 21), (12, row.envelope.bottom + BETWEEN + 2)), faint=True)
-        yield grouped(over(row, sized(0, 0, thread)), moment(phase))
+        moment = number - 1, f"{number}. {phase.name}", phase.name
+        yield grouped(over(row, sized(0, 0, thread)), *moment)
     if step := [*pieces.finished(sheet.line - (INDENT if is_narrow else NAMES))]:
         sign = piece(Text(12, 15, "=", 13, "middle", bold=True))
-        yield grouped(row_of(sign, "The step", above(*step, apart=4)), moment(phase))
-
-
-def moment(phase: Phase) -> Group:
-    """Return an empty group with the moment at which a film shows a phase."""
-    return Group((), phase.number - 1, moment=f"{phase.number}. {phase.name}", title=phase.name)
+        yield grouped(row_of(sign, "The step", above(*step, apart=4)), *moment)

@@ -23,7 +23,7 @@ from visual.pictures.tapes.backward import Backward
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, gap, grouped, shifted, sized
-from visual.scene.shapes import Group, Scene, Text, folded, picture_function
+from visual.scene.shapes import Scene, Text, folded, picture_function
 
 
 @picture_function
@@ -91,5 +91,4 @@ def _results(trace: Trace, sheet: Sheet) -> Piece:
     last = NamedScan(trace, len(trace.scans) - 1)
     if not last.scan.steps:
         return results
-    number, moment = last.moment(last.scan.steps - 1)
-    return grouped(results, Group((), number, moment=moment))
+    return grouped(results, *last.moment(last.scan.steps - 1))
