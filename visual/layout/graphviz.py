@@ -52,12 +52,6 @@ def draw_graph(
     return over(sized(width, height, *arrows), *placed), dot_source(boxes, edges, ranks, rightwards)
 
 
-def quote_label(label: str) -> str:
-    """Return `label` as a quoted string of the DOT language, with spaces for control characters."""
-    plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
-    return json.dumps(plain, ensure_ascii=False)
-
-
 def dot_source(
     boxes: Mapping[str, Piece],
     edges: Sequence[GraphEdge],
@@ -65,15 +59,18 @@ def dot_source(
     rightwards: bool,
     labeled: bool = True,
 ) -> str:
-    """Return the graph in the DOT language. If `labeled`, the texts in a box are its label."""
+    """Return the graph in the DOT language. If `labeled`, the texts in a box are its label.
+
+    A label contains spaces instead of control characters.
+    """
     names = {key: f"n{number}" for number, key in enumerate(boxes)}
     lines = ["digraph {", HEAD.format("LR" if rightwards else "TB")]
     lines += ["node [shape=box];"] if labeled else ["node [shape=box fixedsize=true];", NO_HEADS]
     for key, box in boxes.items():
         size = f"width={box.envelope.width / INCH:.4f} height={box.envelope.height / INCH:.4f}"
         words = [s.content for s in walk(box.shapes) if isinstance(s, Text)] if labeled else []
-        label = quote_label("\n".join(words))
-        lines.append(f"{names[key]} [label={label} {size}];")
+        label = "".join(c if c == "\n" or c.isprintable() else " " for c in "\n".join(words))
+        lines.append(f"{names[key]} [label={json.dumps(label, ensure_ascii=False)} {size}];")
     for number, (tail, head, rows) in enumerate(edges):
         span = f" minlen={rows}" if rows > 1 else ""
         lines.append(f'{names[tail]} -> {names[head]} [id="{number}"{span}];')
