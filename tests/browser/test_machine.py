@@ -268,17 +268,6 @@ def test_a_number_is_read_until_another_number_replaces_it(page, opened):
         page.keyboard.press("Escape")
 
 
-def test_only_the_requested_gradient_is_returned(page, opened):
-    """The derivative of coupled is dC/dprey₀; the last step also completes dC/dhunters₀."""
-    opened("coupled", 1)
-    expected = {"dC/dprey₀": "returned", "dC/dhunters₀": "no later step reads this number"}
-    for name, readers in expected.items():
-        go(page, 7)
-        page.locator(f'[data-name="{name}"]').click()
-        assert page.locator(".more").inner_text().startswith(readers)
-        page.keyboard.press("Escape")
-
-
 def test_only_a_requested_gradient_is_returned(page, opened):
     """The gradient of coupled is with respect to prey. Scan 2 of square ends before the run."""
     unused = "no later step reads this number"

@@ -9,10 +9,11 @@ from pytensor.graph.basic import Variable, equal_computations
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import LabError, shorten
 from lab.reports.canonical import index_text, outer_expression
-from lab.scans.buffers import rows_of_buffer
+from lab.scans.buffers import as_tensor, rows_of_buffer
 from lab.scans.node import LoopVariable, is_scan
 from lab.scans.operations import VIEWS, plain_name
 from lab.scans.replacing import scan_nodes
@@ -22,6 +23,7 @@ from lab.traces.run import Values, run
 
 LONGEST = 24  # characters; a longer expression is not written next to its value
 MOST_READERS = 3
+MANY = 100  # steps of a loop with an unknown number of steps
 CUTS = ("Subtensor", "ScalarSubtensor")
 
 
@@ -35,9 +37,7 @@ class Count:
     def __str__(self) -> str:
         if self.number is None or self.text == str(self.number):
             return self.text
-        if self.text == "?" or len(self.text) > LONGEST:
-            return f"{self.number:,}"
-        return f"{self.text} = {self.number:,}"
+        return f"{self.number:,}" if len(self.text) > LONGEST else f"{self.text} = {self.number:,}"
 
 
 class Retention(StrEnum):
@@ -88,29 +88,22 @@ class Buffer:
         return self.name, str(self.kind), str(self.rows), stored, reason
 
 
-def row_count(requested: int | Variable | None, n_steps: Variable, given: Values) -> Count:
+def row_count(requested: int | Variable, n_steps: Variable, given: Values) -> Count:
     """Return a number of rows as an expression, and as a number if `given` determines it.
 
-    The expression is ``?`` for None, and ``n`` for the number of steps.
+    The expression is ``n`` for the number of steps.
     """
-    if requested is None:
-        return Count("?")
     known = requested if isinstance(requested, int) else constant_value(requested)
     if known is not None:
         return Count(str(known), known)
     assert isinstance(requested, Variable)
     same = [v for v in ancestors([requested]) if v.owner and equal_computations([v], [n_steps])]
     (short,) = clone_replace([requested], {v: v.type("n") for v in same})
-    value = _value(requested, given)
-    return Count(outer_expression(short), None if value is None else int(value))
-
-
-def _value(requested: Variable, given: Values) -> np.ndarray | None:
-    """Return the value of a variable, or None if it cannot be computed from `given`."""
     try:
-        return np.asarray(run([requested], given, record=False)[0][requested])
-    except LabError:
-        return None
+        number = int(run([requested], given, record=False)[0][requested])
+    except LabError:  # `given` lacks the value of an input
+        number = None
+    return Count(outer_expression(short), number)
 
 
 def read_buffer(
@@ -125,23 +118,22 @@ def read_buffer(
     known = None if steps.number is None else steps.number + more
     expression = f"{steps.text} + {more}" if more else steps.text
     rows = Count(str(known) if steps.text.isdigit() else expression, known)
-    stored, requested = rows, None
-    if part.kind is not Kind.MIT_MOT:
-        requested = 1 if part.kind is Kind.UNTRACED else rows_of_buffer(part.outer_input)
-        requested = part.outer_input if part.kind is Kind.NIT_SOT else requested
-        stored = row_count(requested, n_steps, given)
-        if requested is None and (array := _value(part.outer_input, given)) is not None:
-            stored = Count("?", len(array))  # the graph does not determine its length
+    requested: int | Variable = 1 if part.kind is Kind.UNTRACED else part.outer_input
+    if part.kind.is_state:
+        length = rows_of_buffer(part.outer_input)
+        requested = as_tensor(part.outer_input).shape[0] if length is None else length
+    stored = rows if part.kind is Kind.MIT_MOT else row_count(requested, n_steps, given)
     filled = part.outer_output
     assert filled is not None, "a buffer is an output of its Scan"
     readers = dict.fromkeys(_readers(graph, filled))
+    is_complete = stored.number is not None and stored.number == rows.number
     if part.kind is Kind.MIT_MOT:
         retention = Retention.MIT_MOT
     elif part.kind is Kind.UNTRACED and not hasattr(filled.type, "dtype"):
         retention = Retention.UNTRACED
     elif part.kind is Kind.UNTRACED:
         retention = Retention.NO_BUFFER if readers else Retention.STEPS_ONLY
-    elif not _is_short(stored, steps, part.tape.origin):
+    elif is_complete or not _has_fewer_rows(requested, n_steps, more, graph, given):
         retention = Retention.ALL
     elif not readers:
         retention = Retention.STEP
@@ -152,11 +144,18 @@ def read_buffer(
     return Buffer(name, part.kind, part.tape, rows, stored, described, retention)
 
 
-def _is_short(after: Count, steps: Count, initial: int) -> bool:
-    """Return whether a buffer of `after` rows has fewer rows than `initial` + `steps`."""
-    if after.number is not None and steps.number is not None:
-        return after.number < steps.number + initial
-    return after.text not in (f"{initial} + {steps.text}", steps.text, "?")
+def _has_fewer_rows(
+    requested: int | Variable, steps: Variable, initial: int, graph: FunctionGraph, given: Values
+) -> bool:
+    """Return whether a buffer has fewer rows than `initial` values and a row for each step.
+
+    Inputs of the graph without a value in `given` are large numbers or long arrays.
+    """
+    inputs = [v for v in graph.inputs if isinstance(v, TensorVariable)]
+    shapes = {v: [length or 2 * MANY for length in v.type.shape] for v in inputs}
+    many = {v: np.broadcast_to(np.asarray(MANY, v.type.dtype), shapes[v]) for v in inputs}
+    rows, count = (row_count(each, steps, many | {**given}).number for each in (requested, steps))
+    return rows is not None and count is not None and rows < count + initial
 
 
 def _readers(

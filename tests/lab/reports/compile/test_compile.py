@@ -237,3 +237,13 @@ def test_steps_and_rows_equal_the_run_of_pytensor(taps):
     (forward, *_) = lab.compiled(xs.sum(), w, given=given).after
     assert forward.steps.number == steps
     assert forward.buffers[0].rows.number == forward.buffers[0].stored.number == steps + 1
+
+
+def test_a_buffer_with_an_unknown_number_of_initial_values_is_complete_or_shortened():
+    """The sum of x[t] = x[t−3]·x[t−1] reads all rows, and its final value one row."""
+    start, n = pt.dvector("start"), pt.iscalar("n")
+    initial = {"initial": start, "taps": [-3, -1]}
+    xs = scan(lambda x, y: x * y, outputs_info=[initial], n_steps=n)
+    for output, retention in ((xs.sum(), R.ALL), (xs[-1], R.LAST)):
+        (buffer,) = lab.compiled(output, mode="CVM").buffers
+        assert (buffer.retention, buffer.stored.number) == (retention, None)
