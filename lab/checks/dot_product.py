@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.checks import check
-from lab.errors import ArgumentError, check_choice, check_integer, check_type, quote
+from lab.errors import ArgumentError, argument_error, check_choice, check_integer, check_type, quote
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward.pushforward import pushforward
 from lab.gradients.status import gradients_or_zeros, is_continuous
@@ -79,10 +79,8 @@ def dot_product(
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:
-        raise ArgumentError(
-            f"truncate_gradient = {loop.truncate_gradient}: expected -1, because a truncated "
-            "gradient is not the adjoint."
-        )
+        reason = "expected -1, because a truncated gradient is not the adjoint."
+        raise argument_error("truncate_gradient", loop.truncate_gradient, reason)
     graph = loop.build()
     of = choose_name("of", of, graph.outputs, OF)
     (output,) = with_tapes([graph.outputs[of]], rule)

@@ -47,10 +47,8 @@ def unrolled(loop: "Loop") -> Function:
 
     def function(*values: Value) -> Value:
         if len(values) != len(names):
-            raise ArgumentError(
-                f"{loop.name}: expected {len(names)} values, for {listing(names)}, not "
-                f"{len(values)}."
-            )
+            reason = f"expected {len(names)} values, for {listing(names)}, got {len(values)}."
+            raise argument_error(loop.name, values, reason)
         given = dict(zip(names, values, strict=True))
         tapes = {
             s.name: [given[s.name]] if s.reach == 1 else [given[s.name][n] for n in range(s.reach)]

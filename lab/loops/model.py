@@ -68,17 +68,14 @@ def log_density(subject: object) -> LogDensity | None:
         point = model.initial_point()
         named = model.replace_rvs_by_values([*model.free_RVs, *model.deterministics])
     except Exception as error:  # a custom distribution may raise any error
-        raise GraphError(
-            f"model: PyMC cannot build the log-density. {first_line(error)}"
-        ) from error
+        message = f"model: PyMC cannot build the log-density. {first_line(error)}"
+        raise GraphError(message) from error
     for variable, value in zip([*model.free_RVs, *model.deterministics], named, strict=True):
         _name_equal_variables(cost, value, variable.name)
     inputs = {rv.name: model.rvs_to_values[rv] for rv in model.free_RVs}
     smooth = {n: v for n, v in inputs.items() if v in model.continuous_value_vars}
     if not smooth:
-        raise GraphError(
-            "model: expected a continuous free variable, but all free variables are discrete."
-        )
+        raise GraphError("model: expected a continuous free variable, but all are discrete.")
     free = {**smooth, **{value.name: value for value in smooth.values()}}
     return LogDensity(cost, free, {value: point[value.name] for value in inputs.values()})
 

@@ -24,10 +24,8 @@ def as_value(value: object, argument: str) -> np.ndarray:
     array = as_array(argument, value)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind == "c":
-        raise ArgumentError(
-            f"{argument} = {quote(value)}: loops take real numbers only; pass the real and "
-            "imaginary parts as two variables."
-        )
+        reason = "loops take real numbers only; pass real and imaginary parts as two variables."
+        raise argument_error(argument, value, reason)
     if array.dtype.name not in all_dtypes:
         raise argument_error(argument, value, "expected a number or an array of numbers.")
     has_dtype = isinstance(value, np.ndarray | np.generic)

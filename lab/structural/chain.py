@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from lab.errors import ArgumentError, check_function, check_sequence, quote
+from lab.errors import ArgumentError, argument_error, check_function, check_sequence, quote
 from lab.structural.operands import Array, read_only
 from lab.structural.primitive import Adjoint, Linearization, LinearMap
 from lab.structural.primitives import primitives
@@ -146,9 +146,8 @@ class ChainLinearization(LinearMap):
     def __call__(self, *tangents: object) -> Array:
         """Return J v, the tangent of the output, for a tangent of every input."""
         if len(tangents) != len(self.inputs):
-            raise ArgumentError(
-                f"tangents: expected {len(self.inputs)}, one per input, got {len(tangents)}."
-            )
+            reason = f"expected {len(self.inputs)}, one per input, got {len(tangents)}."
+            raise argument_error("tangents", tangents, reason)
         known: dict[object, object] = dict(zip(self.inputs, tangents, strict=True))
         for result, linear in self._links:
             pairs = zip(result.arguments, linear.values, strict=True)

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from lab.errors import ArgumentError, check_type, listing
+from lab.errors import ArgumentError, argument_error, check_type, listing
 from lab.records import cached_property
 from lab.structural.operands import (
     COMPLEX,
@@ -79,10 +79,8 @@ class Linearization(LinearMap):
     def __call__(self, *tangents: object) -> Array:
         """Return J v, the tangent of the output, for a tangent in the shape of each input."""
         if len(tangents) != len(self.names):
-            raise ArgumentError(
-                f"{self.primitive}: tangents: expected {len(self.names)}, one per input, "
-                f"got {len(tangents)}."
-            )
+            reason = f"expected {len(self.names)}, one per input, got {len(tangents)}."
+            raise argument_error(f"{self.primitive}: tangents", tangents, reason)
         inputs = zip(self.names, self.values, tangents, strict=True)
         checked = (self._checked("tangent", name, v, like.shape) for name, like, v in inputs)
         return read_only(self.push(*checked))

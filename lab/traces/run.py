@@ -5,7 +5,7 @@ graph.  For each Scan, the run returns a `ScanRecording` of all reads and writes
 steps.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 
@@ -19,7 +19,7 @@ from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Dot
 
-from lab.errors import ArgumentError, GraphError, KindError, argument_error, first_line, quote
+from lab.errors import ArgumentError, GraphError, argument_error, check_type, first_line, listing
 from lab.progress import Progress, pause
 from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
@@ -110,16 +110,12 @@ def run(
 def checked_values(given: object) -> dict[Variable, Computed]:
     """Convert the values `given` to the types of their variables.
 
-    Raises KindError unless `given` is a mapping, and ArgumentError for a value of a wrong type.
+    Raises KindError unless `given` maps variables, and ArgumentError for a value of a wrong type.
     """
-    if not isinstance(given, Mapping):
-        raise argument_error(
-            "given", given, "expected a dict of variables and their values.", KindError
-        )
-    for variable in given:
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {quote(variable)} is not a PyTensor variable.")
-    return {variable: checked(variable, value) for variable, value in given.items()}
+    values = check_type("given", given, Mapping, "a dict of variables and their values")
+    for variable in values:
+        check_type("given", variable, Variable, "a PyTensor variable as the key of each value")
+    return {variable: checked(variable, value) for variable, value in values.items()}
 
 
 def checked(variable: Variable, value: object) -> Computed:
@@ -127,16 +123,33 @@ def checked(variable: Variable, value: object) -> Computed:
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
     array = as_array(f"given: {variable}", value)
+    kind = np.dtype(variable.type.dtype).kind
     try:
-        with np.errstate(invalid="ignore"):  # nan converted to an integer
+        if array.dtype.kind == "c" and kind != "c":
+            raise TypeError
+        with np.errstate(invalid="ignore", over="ignore"):  # such values are compared below
             taken = variable.type.filter(array, strict=False, allow_downcast=True)
-        if value is None or (variable.type.dtype[0] in "iu" and not np.all(taken == array)):
+        kept = taken == array if kind in "biu" else np.isfinite(taken) >= np.isfinite(array)
+        if not np.all(kept):
             raise ValueError
         return taken
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"given: {variable} = {quote(value)}: expected a value of type {variable.type}."
-        ) from error
+    except (OverflowError, TypeError, ValueError):
+        reason = f"expected a value of type {variable.type}."
+        raise argument_error(f"given: {variable}", value, reason) from None
+
+
+def check_inputs(given: Mapping[Variable, object], inputs: Collection[Variable]) -> None:
+    """Raise ArgumentError for a computed variable in `given`, or another variable of equal name.
+
+    `given` may also contain values of inputs that only another order of a derivative needs.
+    """
+    names = {variable.name for variable in inputs if variable.name}
+    for variable in given:
+        is_other = variable not in inputs and variable.name in names
+        if is_other or variable.owner is not None:
+            found = "another variable of the same name" if is_other else "a computed variable"
+            reason = f"expected values of the inputs {listing(inputs)}, got {found}."
+            raise argument_error("given", variable, reason)
 
 
 def missing_values(variables: Iterable[Variable]) -> ArgumentError:

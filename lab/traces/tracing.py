@@ -30,7 +30,7 @@ from lab.traces.loop_run import InnerRun, ScanRecording
 from lab.traces.origins import RowOrigins, feeds
 from lab.traces.recognition import label_derivatives, relations
 from lab.traces.rewritten import rewrite_scans
-from lab.traces.run import Values, checked_values, run
+from lab.traces.run import Values, check_inputs, checked_values, run
 from lab.traces.step_values import step_equations, step_values, targets
 from lab.traces.trace import (
     Axis,
@@ -92,6 +92,7 @@ def trace(
     ids = printed_ids(asked) if everything[: len(asked)] == asked and not rewritten else {}
     require_scan(everything)
     inputs = list(explicit_graph_inputs(everything))
+    check_inputs(given, inputs)
     if rewritten:
         everything, origins = rewrite_scans(everything)
     label_derivatives(scan_nodes(everything))

@@ -15,7 +15,7 @@ from pytensor.graph.traversal import ancestors
 from lab.errors import ArgumentError, LabError, check_integer, check_type, listing
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph
-from lab.loops.loop import Loop
+from lab.loops.loop import Loop, refuse_options
 from lab.loops.model import log_density
 from lab.loops.variables import as_value
 from lab.records import cached_property
@@ -116,6 +116,7 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
     """
     if (density := log_density(subject)) is not None:
         order = check_integer("order", choices.pop("order", ORDER.default))
+        refuse_options(given=given)
         (wrt, *_) = density.resolve_wrt(choices.pop("wrt", None))
         given = density.bind_values(AT.check(choices.pop("at", {})))
         subject = replace(derivative(density.cost, wrt, order), cost="the log-density")
@@ -126,6 +127,7 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
             raise ArgumentError(f"{listing(choices)}: {why} {advice}")
         return _study_of_graph(subject, {} if given is None else given)
     loop = check_type("subject", subject, Loop, "a lab.Loop, a lab.Derivative, or a PyMC model")
+    refuse_options(given=given)
     chosen = {**{name: choice.default for name, choice in DERIVATIVE.items()}, **choices}
     return _study_of_loop(loop, **{n: _freeze_option(DERIVATIVE[n], v) for n, v in chosen.items()})
 

@@ -18,7 +18,7 @@ from pytensor.graph.traversal import ancestors
 
 from lab.checks.check import MovedCost
 from lab.checks.finite_differences import MOST_ENTRIES
-from lab.errors import ArgumentError, argument_error, check_integer, printable, quote
+from lab.errors import ArgumentError, argument_error, check_integer, printable
 from lab.gradients.derivative import check_scan_count, check_wrt
 from lab.gradients.status import is_real
 from lab.loops.loop import Loop, refuse_options
@@ -93,9 +93,8 @@ def read_subject(
         refuse_options(cost=cost, of=of)
         if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
             kind = getattr(subject, "type", type(subject).__name__)
-            raise ArgumentError(
-                f"subject = {quote(subject)} ({kind}): expected a scalar cost or a loop."
-            )
+            reason = f"expected a scalar cost or a loop, got {kind}."
+            raise argument_error("subject", subject, reason)
         target, known = subject, checked_values({} if given is None else given)
     (target,) = as_scans([target])
     require_scan([target])

@@ -135,9 +135,8 @@ def rewrite_graph(
         with _MODE_LOCK, config.change_flags(mode=chosen):
             chosen.optimizer.rewrite(graph)
     except Exception as error:  # any error of a rewrite
-        raise GraphError(
-            f"mode = {linker_name(chosen)}: rewriting failed. {first_line(error)}"
-        ) from error
+        message = f"mode = {linker_name(chosen)}: rewriting failed. {first_line(error)}"
+        raise GraphError(message) from error
     return Rewriting(before, copies, graph, history, tuple(zip(inputs, graph.inputs, strict=True)))
 
 
