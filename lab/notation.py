@@ -45,7 +45,8 @@ class Call:
     """An operator of `Style`, or a function, applied to expressions.
 
     The operation "at" indexes an array.  Its slices are calls of `SLICE`, whose arguments are the
-    ends ``start:stop:step``; an open end is ``Number("")``.
+    ends ``start:stop:step``; an open end is ``Number("")``.  ``v at [i]``, the operation "placed",
+    is v at the indices i and 0 elsewhere.
     """
 
     name: str
@@ -90,7 +91,7 @@ class Style:
 
 
 ARITHMETIC = {"Add": " + ", "Sub": " − ", "Mul": "·", "Dot": " @ ", "TrueDiv": "/"}
-ARITHMETIC |= {"IntDiv": "//", "Mod": " % "}
+ARITHMETIC |= {"IntDiv": "//", "Mod": " % ", "placed": " at ", "with": " with "}
 COMPARISONS = {"GT": " > ", "LT": " < ", "GE": " ≥ ", "LE": " ≤ ", "EQ": " = ", "NEQ": " ≠ "}
 COMPARISONS |= {"AND": " & ", "OR": " | "}
 PLAIN = Style(
@@ -110,6 +111,7 @@ LATEX = Style(
     operators=MappingProxyType(
         {**PLAIN.operators, "Sub": " - ", "Mul": r" \cdot ", "Dot": r"\,"}
         | {"IntDiv": r" \operatorname{div} ", "Mod": r" \bmod ", "GE": r" \geq ", "LE": r" \leq "}
+        | {"placed": r"\ \text{at}\ ", "with": r"\ \text{with}\ "}
         | {"NEQ": r" \neq ", "AND": r" \land ", "OR": r" \lor "}
     ),
 )
@@ -118,7 +120,7 @@ LATEX = Style(
 # A matrix product has a lower precedence than other products, so that parentheses separate them.
 COMPARISON, SUM, DOT, PRODUCT, FACTOR, POWER, ATOM = range(7)
 STRENGTH = {
-    **dict.fromkeys(COMPARISONS, COMPARISON),
+    **dict.fromkeys((*COMPARISONS, "placed", "with"), COMPARISON),
     **dict.fromkeys(("Add", "Sub"), SUM),
     "Dot": DOT,
     **dict.fromkeys(("Mul", "TrueDiv", "IntDiv", "Mod"), PRODUCT),
@@ -129,6 +131,7 @@ STRENGTH = {
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 MARK = "\ue000"  # delimits the text of a leaf; names contain only printable characters
+NOISE = 1e-12  # a relative rounding error, as in 0.1 + 0.2
 MAX_CHARACTERS = 600  # largest length of a formula; a longer formula is cut
 
 
@@ -284,6 +287,7 @@ class _Writer:
         if name in style.operators:
             strength = STRENGTH[name]
             first = {COMPARISON: SUM, DOT: FACTOR}.get(strength, strength)
+            first = PRODUCT if name == "placed" else first
             rest = first if name in ("Mul", "Dot") else first + 1
             return self._terms(arguments, style.operators[name], first, rest)
         if name == "Neg":
@@ -296,6 +300,8 @@ class _Writer:
             array = self._term(arguments[0], ATOM)
             return f"{array}[{self._terms(arguments[1:], ', ', COMPARISON, COMPARISON)}]"
         inside = self._terms(arguments, ", ", COMPARISON, COMPARISON)
+        if name == "list":
+            return f"[{inside}]"
         if not style.latex:
             return f"{name}({inside})"
         safe = name.replace("_", r"\_")
@@ -350,8 +356,6 @@ def _without_minus(term: Term) -> Term | None:
 # computes, and buf[2] is a position in a buffer, whose value can change.
 
 BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k: step, n: number of steps
-
-
 ESCAPES = {ord(character): f"\\{character}" for character in " _%&#${}"}
 ESCAPES |= str.maketrans({"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", "-": r"\text{-}"})
 
@@ -411,6 +415,7 @@ def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
 
 def buffer_name(name: str, buffers: int) -> str:
     """Name the buffer of a gradient: ``buf``, or ``buf_dx`` in a Scan with several `buffers`."""
+    name = name.replace("[", "").replace("]", "")  # an index after the name is a position
     return f"buf_{name}" if buffers > 1 else "buf"
 
 
@@ -452,9 +457,6 @@ def ranges_text(numbers: Iterable[int]) -> str:
         run = [str(number) for _, number in group]
         pieces += [f"{run[0]}–{run[-1]}"] if run[2:] else run
     return ", ".join(pieces)
-
-
-NOISE = 1e-12  # a relative rounding error, as in 0.1 + 0.2
 
 
 def parenthesize(number: str) -> str:

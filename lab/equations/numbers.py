@@ -122,8 +122,9 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
         is_so = exact is not None and np.array_equal(exact, left, equal_nan=True)
         return f"{printed} = {_right_side(expression, used, 4)}" if is_so else ""
     close: int | None = None  # the least number of digits for an error up to 1 %
-    for digits in DIGITS:
-        value = _evaluate_printed(expression, used, digits)
+    for digits in DIGITS if np.all(np.isfinite([*used.values()])) else ():
+        printed_operands = {leaf: as_printed(value, digits) for leaf, value in used.items()}
+        value = value_of(expression, printed_operands.__getitem__)
         if value is None:
             return ""
         lost = None if digits <= SAFE else rounding(expression, used)
@@ -136,16 +137,6 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
 
 def _right_side(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int) -> str:
     return render(expression, lambda leaf: number_text(used[leaf], digits))
-
-
-def _evaluate_printed(
-    expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int
-) -> float | None:
-    """Return the value of the right-hand side for operands rounded to `digits`, or None."""
-    if not np.all(np.isfinite([*used.values()])):
-        return None
-    printed = {leaf: as_printed(value, digits) for leaf, value in used.items()}
-    return value_of(expression, printed.__getitem__)
 
 
 def as_printed(value: object, digits: int = 4) -> float:

@@ -12,7 +12,7 @@ from pytensor.graph.traversal import toposort
 from lab.equations.system import Quantity, System
 from lab.errors import GraphError, argument_error, check_type
 from lab.gradients.decisions import relation_of
-from lab.notation import Expression, Leaf, Number
+from lab.notation import Expression, Leaf, Number, render
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
 from lab.scans.names import unique_names
@@ -98,7 +98,7 @@ def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression
     if maker is not None:
         return Number(f"output of {maker[0].called}")
     expression = _expression(cut.base) or ELSEWHERE
-    plain = isinstance(expression, Leaf) and expression.variable == symbol
+    plain = render(expression, lambda leaf: leaf.variable) == symbol
     return None if plain and not part.kind.is_state else expression
 
 

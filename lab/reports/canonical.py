@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytensor
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Apply, Variable
 
 from lab.equations.reading import system
 from lab.equations.system import System, VariableRole
@@ -36,9 +36,8 @@ from lab.reports.tables import Report, Section
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
-from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
-from lab.scans.slices import constant_value, cut_of, index_parts
+from lab.scans.slices import constant_value, cut_of
 from lab.tape import Kind
 from lab.traces.run import run
 
@@ -326,8 +325,8 @@ def _few_steps(loop: Loop) -> Section | None:
         scans = (f"{len(scan_nodes([v]))}" for v in (cost, gradient))
         if steps == 1:
             single = (
-                f"One step: sum = {outer_expression(cost)}",
-                f"Its gradient wrt {wrt} = {outer_expression(gradient)}",
+                f"One step: sum = {outer_expression(cost, is_simple=True)}",
+                f"Its gradient wrt {wrt} = {outer_expression(gradient, is_simple=True)}",
             )
         numbers: tuple[str, ...] = (NOTHING, "", "")
         if steps >= 0:
@@ -339,25 +338,9 @@ def _few_steps(loop: Loop) -> Section | None:
     return Section(title, (ReportTable(FEW_STEPS_HEADER, tuple(rows)), *single))
 
 
-def outer_expression(variable: Variable, n: Variable | None = None) -> str:
-    """Write the expression of `variable`, such as ``u[0:-4][:n]``, with n for the variable `n`."""
-    node = variable.owner
-    if n is not None and variable is n:
-        return "n"
-    if node is None:
-        return str(variable.data) if isinstance(variable, Constant) else str(variable.name)
-    if plain_name(node) == "Subtensor":
-        base, _, indices = index_parts(node)
-        inside = ", ".join(index_text(index, n) for index in indices)
-        return f"{outer_expression(base, n)}[{inside}]"
-    if plain_name(node) in ("ScalarFromTensor", "TensorFromScalar"):
-        return outer_expression(node.inputs[0], n)
-    return render(formulas([variable], {})[0], lambda leaf: leaf.variable)
-
-
-def index_text(index: Variable | slice, n: Variable | None = None) -> str:
-    """Write an index of a Subtensor: a number, or a slice such as ``1:-2``."""
-    if not isinstance(index, slice):
-        return outer_expression(index, n)
-    ends = [index.start, index.stop, *([] if index.step is None else [index.step])]
-    return ":".join("" if end is None else outer_expression(end, n) for end in ends)
+def outer_expression(
+    variable: Variable, n: Variable | None = None, name: str = "n", is_simple: bool = False
+) -> str:
+    """Write the expression of `variable`, such as ``u[0:-4][:n]``, with a `name` for `n`."""
+    leaves = {} if n is None else {n: Leaf(name, None, -1)}
+    return render(formulas([variable], leaves, is_simple)[0], lambda leaf: leaf.variable)

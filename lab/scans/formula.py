@@ -18,7 +18,7 @@ from lab.errors import printable
 from lab.notation import SLICE, STRENGTH, Call, Expression, Leaf, Number, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
-from lab.scans.node import copy_graph
+from lab.scans.node import copy_graph, is_scan
 from lab.scans.operations import (
     FUNCTIONS,
     basic_name,
@@ -45,6 +45,7 @@ SPREADING = (
 # grows exponentially.  With more than MOST operands, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
+ZERO = Number("0")
 # The maximum number of operations in a graph that is simplified.
 MOST_OPERATIONS = 500
 
@@ -84,12 +85,12 @@ def _joined_length(nodes: Sequence[Apply]) -> int:
 
 
 def formulas(
-    results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
+    results: Sequence[Variable], leaves: Mapping[Variable, Leaf], is_simple: bool = True
 ) -> tuple[Expression, ...]:
-    """Return the simplified expressions of `results`; `leaves` names the arguments of the step."""
+    """Return the expressions of `results`, simplified if `is_simple`; `leaves` names arguments."""
     pause()
     terms: dict[Variable, Term] = dict(leaves)
-    simple = simplify(results)
+    simple = simplify(results) if is_simple else results
     for node in toposort(simple, blockers=leaves):  # without recursion, because graphs can be deep
         for output in node.outputs:
             _expression(output, terms)
@@ -124,7 +125,7 @@ def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:
         if isinstance(variable, Constant):
             terms[variable] = Number(constant_text(variable.data))
         elif variable.owner is None:
-            terms[variable] = Leaf(printable(variable.name or str(variable)), None, -1)
+            terms[variable] = Leaf(printable(variable.name or "input"), None, -1)
         else:
             terms[variable] = _operation(variable.owner, variable, terms)
     return terms[variable]
@@ -152,16 +153,24 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call(name, tuple(map(_flat, arguments)))
     if name in STRENGTH:
         return Call(name, arguments)
-    if isinstance(node.op, HasInnerGraph):  # an inner loop: a function of its inputs
-        read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
-        call = Call(getattr(node.op, "name", None) or name, tuple(read))
-    elif name.endswith("RV"):  # a random draw, without its generator and shape
+    if name.endswith("RV"):  # a random draw, without its generator and shape
         return Call(name.removesuffix("RV").lower(), arguments[2:])
-    else:
-        arguments += tuple(Number(f"axis={axis}") for axis in reduced_axes(node) or ())
-        call = Call(FUNCTIONS.get(name, name.lower()), arguments)
-    part = output_index(node, output)
-    return Call("at", (call, Number(str(part)))) if part is not None else call
+    if is_scan(node):  # an inner loop: a function of its inputs
+        arguments = tuple(dict.fromkeys(leaf for each in arguments for leaf in leaves_of(each)))
+    elif name == "Join" and arguments[0] == ZERO:  # axis 0
+        arguments = arguments[1:]
+    arguments += tuple(Number(f"axis={axis}") for axis in reduced_axes(node) or ())
+    called = getattr(node.op, "name", None) if isinstance(node.op, HasInnerGraph) else None
+    call = Call(called or FUNCTIONS.get(name, name.lower()), arguments)
+    part = node.op.i if name == "Shape_i" else output_index(node, output)
+    return call if part is None else _part(call, Number(str(part)))
+
+
+def _part(array: Term, *indices: Term) -> Term:
+    """Return a part of an array, such as ``x[1:]``; ``shape(x)[0]`` is written as ``len(x)``."""
+    if isinstance(array, Call) and array.name == "shape" and indices == (ZERO,):
+        return Call("len", array.arguments)
+    return Call("at", (array, *indices))
 
 
 def _flat(expression: Term) -> Term:
@@ -206,25 +215,29 @@ def _reshaped(node: Apply, argument: Term) -> Term:
         return column
     if indices == ["0"] and isinstance(argument, Call) and argument.name == "Dot":
         return argument  # a vector times a matrix
-    return Call("at", (argument, *map(Number, indices)))
+    return _part(argument, *map(Number, indices))
 
 
 def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
-    """Return the expression that reads, adds to, or assigns a part, such as ``x[1:]``."""
+    """Return a part of an array, or an array with a changed part: ``x + (v at [k])``."""
 
     def known(variable: Variable | None) -> Term:
         return Number("") if variable is None else _expression(variable, terms)
 
-    base, value, indices = index_parts(node)
-    written = [_expression(base, terms)]
+    variable, value, indices = index_parts(node)
+    base, written = _expression(variable, terms), list[Term]()
     for index in indices:
         if isinstance(index, slice):
             ends = (index.start, index.stop, *([] if index.step is None else [index.step]))
             written.append(Call(SLICE, tuple(map(known, ends))))
         else:
             written.append(_expression(index, terms))
-    place = Call("at", tuple(written))
-    return place if value is None else Call(name, (place, _expression(value, terms)))
+    if value is None:
+        return _part(base, *written)
+    placed = Call("placed", (_expression(value, terms), Call("list", tuple(written))))
+    operation = {"add_at": "Add", "set_at": "with"}[name]
+    bases = base.arguments if isinstance(base, Call) and base.name == operation else (base,)
+    return placed if base == ZERO else Call(operation, (*bases, placed))
 
 
 def _product(arguments: tuple[Term, ...]) -> Term:
@@ -232,10 +245,8 @@ def _product(arguments: tuple[Term, ...]) -> Term:
     factors: list[Term] = []
     for argument in arguments:
         inside = argument.arguments if isinstance(argument, Call) else ()
-        if isinstance(argument, Call) and argument.name == "Mul" and len(inside) <= FACTORS:
-            factors += inside
-        else:
-            factors.append(argument)
+        is_product = isinstance(argument, Call) and argument.name == "Mul"
+        factors += inside if is_product and len(inside) <= FACTORS else (argument,)
 
     def rank(factor: Term) -> int:
         if isinstance(factor, Leaf) and factor.tap is not None:
@@ -253,6 +264,4 @@ def constant_text(data: object) -> str:
             return f"constant({'×'.join(map(str, array.shape))})"
         return f"[{', '.join(constant_text(entry) for entry in array)}]"
     value = array.reshape(-1)[0]
-    if array.dtype.kind == "b":
-        return str(bool(value))
     return f"{value:g}" if array.dtype.kind in "iuf" else str(value)

@@ -3,7 +3,6 @@
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
-from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.notation import STRENGTH
 from lab.scans.node import is_scan
@@ -16,7 +15,9 @@ TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "ViewOp", "
 TRANSPARENT |= {"Unbroadcast"}
 VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}  # operations that return values of their input
 FUNCTIONS = {"Abs": "abs", "Maximum": "max", "Minimum": "min", "Switch": "where"}
-FUNCTIONS |= {"ScalarMaximum": "max", "ScalarMinimum": "min"}
+FUNCTIONS |= {"ScalarMaximum": "max", "ScalarMinimum": "min", "Shape_i": "shape"}
+FUNCTIONS |= {"AllocDiag": "diag", "ExtractDiag": "diag", "MatrixInverse": "inv"}
+FUNCTIONS |= {"SortOp": "sort", "ArgSortOp": "argsort", "MakeVector": "list", "Join": "concat"}
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
 # Names of operations whose index contains a slice.
@@ -74,11 +75,11 @@ def basic_name(node: Apply, output: Variable) -> str:
     if name in PRODUCTS:
         first, second = (v.type.shape for v in node.inputs)
         return "outer" if output.type.ndim == 2 and first[-1] == 1 and second[0] == 1 else "Dot"
-    if isinstance(node.op, Subtensor):
-        return "at"
-    if isinstance(node.op, IncSubtensor):
+    if name == "CumOp":
+        return "cumprod" if node.op.mode == "mul" else "cumsum"
+    if name.endswith(("IncSubtensor", "IncSubtensor1")):
         return "set_at" if node.op.set_instead_of_inc else "add_at"
-    return name
+    return "at" if name.endswith(("Subtensor", "Subtensor1")) else name
 
 
 def reduced_axes(node: Apply) -> tuple[int, ...] | None:

@@ -13,7 +13,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
 from pytensor.tensor.elemwise import DimShuffle
-from pytensor.tensor.subtensor import IncSubtensor, Subtensor
+from pytensor.tensor.subtensor import Subtensor
 
 
 def axis_mover(op: DimShuffle, first: int = 0) -> Callable[[np.ndarray], np.ndarray]:
@@ -40,12 +40,12 @@ def constant_value(variable: Variable | None) -> int | None:
 
 
 def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable | slice]]:
-    """Return the base of a Subtensor or IncSubtensor, the written value or None, and the indices.
+    """Return the base of a (possibly advanced) Subtensor or IncSubtensor, its value, and indices.
 
-    An index is a variable, or a `slice` of variables.
+    The value is None for a Subtensor.  An index is a variable, or a `slice` of variables.
     """
     base, *rest = node.inputs
-    value = rest.pop(0) if isinstance(node.op, IncSubtensor) else None
+    value = rest.pop(0) if hasattr(node.op, "set_instead_of_inc") else None
     given = iter(rest)
 
     def bound(entry: object) -> Variable | None:
@@ -55,7 +55,7 @@ def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable |
         slice(bound(entry.start), bound(entry.stop), bound(entry.step))
         if isinstance(entry, slice)
         else next(given)
-        for entry in node.op.idx_list
+        for entry in getattr(node.op, "idx_list", (0,))
     ]
     return base, value, indices
 

@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import jv
+from scipy.special import jv, softmax
 
 import lab
 from lab.checks import check
@@ -37,9 +37,12 @@ RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 NUMPY = {
     "prodwithoutzeros": lambda values: np.prod(values, where=values != 0),
-    "zeros": lambda n: np.zeros(int(n)).view(IndexedArray),
+    "zeros": lambda n: np.zeros(int(n)),
     **{n: getattr(np, n) for n in ("sin", "cos", "tanh", "exp", "where", "outer", "sum", "prod")},
     "abs": np.abs,
+    "concat": lambda *arrays: np.concatenate(arrays),
+    "softmax": softmax,
+    "split": lambda whole, axis, sizes: np.split(whole, np.cumsum(sizes)[:-1], int(axis)),
     "jv": jv,
     "max": np.maximum,
     "nan": np.nan,
@@ -54,19 +57,22 @@ NUMPY = {
 }
 
 
-class IndexedArray(np.ndarray):
-    """An array. Each part stores the array and its index, so that `add_at` can change a copy."""
+class Placed:
+    """A value at an index, which can be added to an array: ``array + (value|Placed[index])``."""
 
-    def __getitem__(self, index):
-        part = np.asarray(super().__getitem__(index)).view(IndexedArray)
-        part.whole, part.index = np.asarray(self), index
-        return part
+    __array_ufunc__ = None  # NumPy calls the methods of this class
 
+    def __class_getitem__(cls, index):
+        return type("", (cls,), {"index": index})()
 
-def add_at(part, value):
-    result = part.whole.copy()
-    result[part.index] += value
-    return result
+    def __ror__(self, value):
+        self.value = value
+        return self
+
+    def __radd__(self, array):
+        result = np.array(array)
+        np.add.at(result, self.index, self.value)
+        return result
 
 
 # Signs of indices; _k is the number of the step, because a variable can have the name k.
@@ -81,7 +87,7 @@ def as_code(formula):
     code = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m.group().translate(RAISED)}", formula)
     for sign, operator in {"·": "*", "−": "-", "^": "**", "ᵀ": ".T", " = ": " == "}.items():
         code = code.replace(sign, operator)
-    return code.replace("≥", ">=").replace("≤", "<=").replace("≠", "!=")
+    return code.replace("≥", ">=").replace("≤", "<=").replace("≠", "!=").replace(" at [", "|at[")
 
 
 def as_python(formula):
@@ -92,7 +98,7 @@ def as_python(formula):
 def evaluate(formula, names):
     """Return the value of a formula with definitions after it: ``a·a; a := sin(x)``."""
     right, *definitions = formula.split("; ")
-    names = {**NUMPY, "add_at": add_at, **names}
+    names = {**NUMPY, "at": Placed, **names}
     for name, part in (binding.split(" := ") for binding in reversed(definitions)):
         names[name] = eval(as_python(part), names)
     return eval(as_python(right), names)
@@ -114,7 +120,7 @@ class Series:
     def __getitem__(self, index):
         if isinstance(index, slice):
             return np.array([self.values[i] for i in range(self.count)])[index]
-        return self.values[int(index)].view(IndexedArray)
+        return self.values[int(index)]
 
     def __setitem__(self, index, value):
         self.values[int(index)] = np.asarray(value)

@@ -12,12 +12,12 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import LabError, shorten
-from lab.reports.canonical import index_text, outer_expression
+from lab.reports.canonical import outer_expression
 from lab.scans.buffers import as_tensor, rows_of_buffer
 from lab.scans.node import LoopVariable, is_scan
 from lab.scans.operations import VIEWS, plain_name
 from lab.scans.replacing import scan_nodes
-from lab.scans.slices import constant_value, index_parts
+from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 from lab.traces.run import Values, run
 
@@ -103,7 +103,7 @@ def row_count(requested: int | Variable, n_steps: Variable, given: Values) -> Co
         number = int(run([requested], given, record=False)[0][requested])
     except LabError:  # `given` lacks the value of an input
         number = None
-    return Count(outer_expression(short), number)
+    return Count(outer_expression(short, is_simple=True), number)
 
 
 def read_buffer(
@@ -165,8 +165,7 @@ def _readers(
     for client, _ in graph.clients.get(variable, ()):
         name = plain_name(client)
         if name in CUTS:
-            parts = client.inputs[1:] if name == "ScalarSubtensor" else index_parts(client)[2]
-            cut = shorten(", ".join(map(index_text, parts)), 2 * LONGEST)
+            cut = shorten(outer_expression(client.outputs[0], variable, "")[1:-1], 2 * LONGEST)
             yield from _readers(graph, client.outputs[0], f"{index}[{cut}]")
         elif name in VIEWS and client.outputs:
             yield from _readers(graph, client.outputs[0], index)

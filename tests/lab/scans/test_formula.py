@@ -50,6 +50,10 @@ STEPS = {
     "truncation": lambda x: x + pt.cast(x * 3, "int64"),
     "first": lambda x: x * x[0],
     "last two": lambda x: x * x[-2:].prod(),
+    "softmax": lambda x: x * pt.special.softmax(x * 2),
+    "neighbors": lambda x: x + pt.concatenate([x[1:], x[:1]]) / x.shape[0],
+    "vector": lambda x: x * pt.stack([x[1], x[2] * x[0], x[0]]),
+    "selected": lambda x: x * x[[1, 1, 2]],
 }
 
 
