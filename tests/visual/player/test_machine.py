@@ -24,7 +24,7 @@ from lab.reports.breaking.rules import EXAMPLES
 from visual.layout.columns import Gap
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Ink, PartKind
+from visual.pictures.machine.content import Ink, PartKind, Phrase
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.tracks import part_layouts, pill
 from visual.scene.combinators import Envelope, envelope_of
@@ -380,8 +380,9 @@ def test_only_values_with_few_numbers_outside_of_slots_have_cells_of_sequences()
     last = scan(lambda a, b, x: a * b * x, sequences=[fs, pt.exp(fs)], outputs_info=[x0])[-1]
     trace = lab.trace(last, given={u: np.array([0.0, 1.0]), x0: 0.5})
     cells = [(m.rows[c.row], c) for m in map(machine_of, (wide.trace(), trace)) for c in m.cells]
-    given = {c.name: [c.at(n).text for n in (2, 3)] for row, c in cells if row.taps}
-    assert given == {"u₀": ["0"] * 2, "u₁": ["1"] * 2, "s2₀": ["", "1"], "s2₁": ["", "2.718"]}
+    given = {c.name: [*(c.at(n).text for n in (1, 2)), c.at(2).role] for r, c in cells if r.taps}
+    computed = {"s2₀": ["", "1", "intermediate"], "s2₁": ["", "2.718", "intermediate"]}
+    assert given == {"u₀": ["0", "0", "input"], "u₁": ["1", "1", "read"]} | computed
 
 
 def test_a_formula_without_a_state_reads_its_value_from_the_side():
@@ -635,6 +636,16 @@ def test_the_gradients_of_one_sequence_at_several_taps_have_distinct_buffers():
     trace = lab.trace(lab.derivative(hs[-1], u), {u: [0.1, 0.4, -0.2], h: 0.6})
     written = [write.in_buffers.split("[")[0] for write in lab.events(trace)[-1].writes]
     assert len(written) == len({*written}) == 3
+
+
+def test_a_sum_shows_at_most_eight_terms():
+    x = pt.dscalar("x")
+    xs = scan(lambda x, *_: [n * x for n in range(1, 11)], outputs_info=[x] * 10, n_steps=2)
+    trace = lab.trace(lab.derivative(sum(y[-1] for y in xs), x), {x: 0.5})
+    longest = max(machine_of(trace).parts(), key=lambda part: len(part.terms))
+    assert [term.product for term in longest.terms][7:] == ["… 3 more terms"]
+    assert [line.count(Phrase(" × ")) for line in (longest.sentence, longest.exact)] == [6, 9]
+    assert "".join(phrase.text for phrase in longest.sentence).endswith("+ … 3 more terms + 0")
 
 
 def test_the_initial_gradient_of_a_hidden_slot_is_the_origin_of_a_filled_tape():

@@ -35,10 +35,9 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.places import PlacedEvents
-from visual.pictures.machine.wording import Wording
+from visual.pictures.machine.wording import MOST_LINES, Wording
 
 MOST_ROWS = 80  # the maximum number of tapes of a machine
-MOST_LINES = 8  # the maximum number of terms that play together
 Numbers = Sequence[int | None]  # the number of the event at each moment, or None for a rest
 Index = Mapping[Address | None, int]  # the index of the cell of each value
 
@@ -172,11 +171,15 @@ class Run:
         tap = next(tap for tap in self.columns.rows[at[0]].taps if index in tap.axis.rows)
         reads = self.wording.trace_events.step(scan, tap.axis.rows[index]).reads
         read = next(read for read in reads if read.argument == tap.argument)
-        is_computed = any(f.into == tap.argument for f in self.columns.trace.scans[scan].feeds)
-        first = self.wording.trace_events.timeline.starts[scan] if is_computed else 0
+        ends, feeds = (
+            self.wording.trace_events.timeline.starts,
+            self.columns.trace.scans[scan].feeds,
+        )
+        first = max((ends[f.scan + 1] - 1 for f in feeds if f.into == tap.argument), default=0)
         start = next(n for n, number in enumerate(numbers) if (number or 0) >= first)
-        roles = (SlotRole.READ if n in self._readers[place] else SlotRole.INPUT for n in numbers)
-        states = [(n, r, SlotRole.INPUT, read.value) for n, r in enumerate(roles) if n >= start]
+        rest = SlotRole.INTERMEDIATE if first else SlotRole.INPUT
+        roles = (SlotRole.READ if n in self._readers[place] else rest for n in numbers)
+        states = [(n, role, rest, read.value) for n, role in enumerate(roles) if n >= start]
         empty = [(0, SlotRole.EMPTY, SlotRole.EMPTY, None)] if start else []
         return SlotCell(*at, index, read.name, keys_of(self.wording, [*empty, *states]))
 

@@ -8,7 +8,7 @@ from lab.equations.events.records import Event, Read, SlotRole, Term, Write
 from lab.equations.factors import ONE
 from visual.layout.cells import full_text
 from visual.pictures.machine.content import LISTED, Key, Movement, Part, PartKind
-from visual.pictures.machine.wording import Wording
+from visual.pictures.machine.wording import MOST_LINES, Wording
 
 # A state of a slot: its first moment, its role, its resting role, and the value in the slot.
 State = tuple[int, SlotRole, SlotRole, np.ndarray | None]
@@ -69,8 +69,11 @@ def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iter
     A `Movement` of a formula has no factor and does not start in the target cell. The first
     `Movement` of a formula contains the cells of the given values that the formula reads.
     """
-    for term in write.terms:
+    shown = MOST_LINES - 1 if len(write.terms) > MOST_LINES else MOST_LINES
+    for term in write.terms[:shown]:
         yield _term(wording, cell_of, term)
+    if len(write.terms) > shown:
+        yield Movement(None, "", product=f"… {len(write.terms) - shown} more terms")
     if write.terms:
         return
     reads = {read: n for read in write.reads if (n := cell_of(read)) not in (None, target)}

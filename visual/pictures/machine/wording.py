@@ -8,7 +8,7 @@ agree to half a unit of the last digit, otherwise ``≈``.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents
 CELL_DIGITS = 4  # the digits of a number in a cell
 LONGEST = 48  # the maximum number of characters of a formula in a reason
 MOST_FACTORS, LONGEST_FACTORS = 3, 66  # the maximum numbers of factors and of their characters
+MOST_LINES = 8  # the maximum number of terms that play together
 IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 NEW_INKS = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
@@ -162,6 +163,11 @@ class Wording:
         marks = {operand.leaf: f"{n}" for n, operand in enumerate(operands)}
         split = pieces(expression, marks.__getitem__, IN_SUMS if write.terms else PLAIN)
         line = [operands[int(text)] if n % 2 else text for n, text in enumerate(split)]
+        short = line
+        if (more := len(write.terms) - MOST_LINES + 1) > 1:  # a long sum
+            ends = [n for n, piece in enumerate(line) if piece == " + "]
+            old = line[ends[-1] :] if write.adds_old else []
+            short = [*line[: ends[MOST_LINES - 2]], f" + … {more} more terms", *old]
         finite = numbers if all(map(np.isfinite, map(float, numbers.values()))) else {}
 
         def right_value(digits: int) -> float | None:
@@ -169,7 +175,7 @@ class Wording:
             printed = {leaf: as_printed(n, digits) for leaf, n in finite.items()}
             return value_of(expression, (numbers | printed).__getitem__)
 
-        def right_phrases(digits: int) -> Iterator[Phrase]:
+        def right_phrases(digits: int, line: Iterable[str | Operand]) -> Iterator[Phrase]:
             """Yield the texts and the numbers of the right side, with this number of digits."""
             for n, piece in enumerate(line):  # a sum starts with an empty text and an operand
                 if isinstance(piece, Operand):
@@ -183,7 +189,11 @@ class Wording:
 
         digits = next((d for d in DIGITS if holds(new, right_value(d))), None)
         left, equal, close = self._left(write), Phrase(" = ", Ink.SIGN), Phrase(" ≈ ", Ink.SIGN)
-        sentence = *left, equal if digits == CELL_DIGITS else close, *right_phrases(CELL_DIGITS)
+        sentence = (
+            *left,
+            equal if digits == CELL_DIGITS else close,
+            *right_phrases(CELL_DIGITS, short),
+        )
         if isinstance(left[-1].text, Numeral):
             constants = {leaf: ("constant", as_printed(number)) for leaf, number in numbers.items()}
             texts = ((operand.leaf, self.number(operand.value)) for operand in operands)
@@ -191,7 +201,7 @@ class Wording:
             right, reads = Instructions(), dict[Leaf, tuple[Any, ...]]({**constants, **inputs})
             right.term(expression, lambda leaf: right.add(*reads[leaf]))
             return Equation(sentence, check=tuple(right.lines))
-        exact = right_phrases(digits or DIGITS[-1])
+        exact = right_phrases(digits or DIGITS[-1], line)
         return Equation(sentence, (*left, equal if digits else close, *exact))
 
     def _sum(self, event: Event, write: Write) -> RightSide:
