@@ -168,6 +168,9 @@ def test_a_page_shows_the_example_of_a_rule_without_effect(browser, tmp_path):
         opened.page.locator("text=With the faulty rule").wait_for()  # 46.31 instead of 25.73
         for label, value in (("taps of x", "taps.x=-2,-1"), ("order", "order=2")):
             assert opened.page.get_by_label(label).input_value() == value
+        first = opened.page.evaluate(f"{DATA}.mistake.first_wrong")  # the rule had no effect before
+        assert opened.page.locator(".scantape-machine").get_attribute("data-moment") == str(first)
+        assert opened.page.evaluate("document.documentElement.scrollHeight") == 720
 
 
 def test_undo_and_redo_restore_choices_and_values(browser, path):

@@ -170,20 +170,25 @@ class Lesson {
     const isFirst = typeof data.mistake?.first_wrong === "number" && typeof this.machine?.data.mistake?.first_wrong !== "number"; // of wrong numbers
     const at = moment ?? (isFirst ? data.first : this.machine?.moment) ?? data.first;
     if (!this.machine) {
-      const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a tall window shows the page from its top
-      const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
-      const onMoment = () => this.write(), onBuffers = (isShown) => [this.remember(), (this.isContributor = isShown), this.write()];
+      const lesson = this, onMoment = () => this.write(), onBuffers = (isShown) => [this.remember(), (this.isContributor = isShown), this.write()];
       const showExample = (example) => { // the page may not contain the example of a rule
         const pairs = [...linkPairs(example)], isExample = (link) => pairs.every(([key, value]) => linkPairs(link).get(key) === value);
         const link = Object.keys(this.data.runs).find(isExample);
         return link && (() => [this.remember(), this.restore(link)]);
       };
-      this.machine = new Machine(data, this.stage, { moment: at, get above() { return phone.matches ? null : above; }, showExample, onMoment, onBuffers });
+      this.machine = new Machine(data, this.stage, { moment: at, get above() { return lesson.above; }, showExample, onMoment, onBuffers });
       followTheme(this.machine.root);
       this.place.dataset.ready = "";
     } else if (isOther || moment !== undefined) this.machine.open(data, at);
     this.refresh();
     this.note.textContent = this.unknownChoices + omitted + run.why;
+  }
+
+  /** The height above the machine, with the note, in pixels. A tall window shows the page from its top. */
+  get above() {
+    if (phone.matches) return null;
+    const top = this.stage.getBoundingClientRect().top + scrollY + 17;
+    return innerHeight - top > HIGH ? top : this.tools.offsetHeight + 33;
   }
 
   sliders() {
