@@ -250,8 +250,8 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
     shortened = {node for node, scan in zip(result.after, after, strict=True) if scan.shortened}
     scans: dict[tuple[str, str], dict[str, None]] = {}
     for old, new, reason in replacements:
-        if reason == REVERT or new in reverted or not is_scan(new):
-            continue
+        if reason == REVERT or new in reverted or not (is_scan(new) and result.sources(old)):
+            continue  # without a source: a copy that a rewrite builds, as for a shape
         part = next((part for part in PURPOSES if part in reason), "")
         effect = PURPOSES.get(part, "")
         steps = (copy_graph(node.op.fgraph)[1] for node in (old, new))

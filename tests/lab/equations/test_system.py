@@ -164,12 +164,9 @@ def test_strange_loops_have_a_system(name):
 
 
 X0, XS = squares()
+TWO = scan(lambda x, y: x + y, sequences=[XS], outputs_info=[X0])
 test_a_system_needs_one_scan = error_test(
-    (
-        lambda: lab.system(scan(lambda x, y: x + y, sequences=[XS], outputs_info=[X0])),
-        GraphError,
-        "2 Scans",
-    ),
+    (lambda: lab.system(TWO), GraphError, "2 Scans"),
     (lambda: lab.system(X0 * 2), GraphError, "no Scan"),
     (lambda: lab.system(3), "expected a Scan's node"),
 )

@@ -90,12 +90,8 @@ def signatures(nodes):
 
 def assert_equal_to_a_function(ours, outputs, mode):
     """Assert that PyTensor prepares the same Scans for a function, without compiling."""
-    maker = FunctionMaker(
-        [In(v) for v in inputs_of(outputs)],
-        [Out(v) for v in outputs],
-        mode=get_mode(mode),
-        on_unused_input="ignore",
-    )
+    inputs, results = [In(v) for v in inputs_of(outputs)], [Out(v) for v in outputs]
+    maker = FunctionMaker(inputs, results, mode=get_mode(mode), on_unused_input="ignore")
     assert signatures(ours) == signatures(scan_nodes(maker.fgraph.outputs))
 
 
@@ -149,6 +145,13 @@ def test_operations_that_leave_the_step_are_named():
     loop = gallery.loops["square"]
     assert {part for part, _ in effects(lab.compiled(loop, mode="CVM"))} & shortening
     assert not {part for part, _ in effects(lab.compiled(loop, "x", mode="CVM"))} & shortening
+
+
+def test_a_scan_that_a_rewrite_copies_for_a_shape():
+    x0 = pt.dmatrix("x0")
+    xs = scan(lambda x: x0 @ x, outputs_info=[x0], n_steps=4)
+    report = lab.compiled(pt.diag(xs[-1]).sum(), x0)
+    assert {s for r in report.rewrites for s in r.scans} == {"scan_fn", "gradient of scan_fn"}
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "fibonacci"])
