@@ -56,12 +56,15 @@ class Placing:
         # The lanes of outputs of derivatives whose values affect no result.
         self.left_out = lanes - {node.lane for node in nodes if not node.faded}
         places: dict[int, tuple[Lane, int]] = {}  # the lane and the column of each node
+        every = set[int]()  # the columns of shown and hidden nodes
         for number, node in enumerate(nodes):
             column = node.row
             if node.index is not None:
                 column = times[node.lane.scan].column(node.variable, node.index)
-            is_shown = column in shown or node.index is None
-            if is_shown and not node.lasting and node.lane not in self.left_out:
+            if node.lasting or node.lane in self.left_out:
+                continue
+            every.add(column)
+            if column in shown or node.index is None:
                 places[number] = node.lane, column
         arrows = [edge for edge in graph.edges if places.keys() >= {*edge}]
         if is_open:
@@ -78,7 +81,7 @@ class Placing:
                 places[number] = lane, next(each)
         self.arrows = arrows
         self.lanes = _sorted_lanes(graph, [lane for lane, _ in places.values()], is_open)
-        self.columns = with_gaps(column for _, column in places.values())
+        self.columns = with_gaps((column for _, column in places.values()), every)
         at = {column: n for n, column in enumerate(self.columns) if not isinstance(column, Gap)}
         spots = ((n, self.lanes.index(lane), at[column]) for n, (lane, column) in places.items())
         self.spots = {n: Spot(lane, column) for n, lane, column in spots}

@@ -4,12 +4,13 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from graphs import scan
-from pictures import arrows
+from pictures import arrows, boxes
 from strange_loops import trace_of
 
 import lab
 import visual
 from lab.loops import gallery
+from visual.layout.canvas import GapMark
 from visual.pictures.unrolled.graph import Unrolling
 from visual.scene.theme import Role
 
@@ -52,16 +53,22 @@ def test_a_nonlinear_cost_needs_the_last_state():
     ],
 )
 def test_zeros_by_chance_change_no_edge(name, options, values):
-    loop = gallery.loops[name]
-    graphs = (Unrolling(loop.trace(2, **more, **options)) for more in ({}, {"at": values}))
-    usual, chance = (
-        (
-            [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges],
-            [node.faded for node in graph.nodes],
-        )
-        for graph in graphs
-    )
-    assert chance == usual
+    def drawn(at):
+        graph = Unrolling(gallery.loops[name].trace(2, at=at, **options))
+        pairs = [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
+        return pairs, [node.faded for node in graph.nodes]
+
+    assert drawn(values) == drawn({})
+
+
+def test_all_hidden_columns_have_a_mark():
+    """The columns of u₀ to u₁₁ follow the columns of x₀, x₁, and x₂."""
+    state, u = lab.State("x", [0.1, 0.2, 0.3], taps=(-1, -3)), lab.Sequence("u", np.ones(12))
+    loop = lab.Loop(lambda x, u: x[0] * u + pt.tanh(x[1]), (state,), (u,))
+    scene = visual.draw(loop, "unrolled", cost="sum", width=360)
+    marks = {(s.x, int(s.content[1:])) for s in scene.walk() if isinstance(s, GapMark)}
+    shown = {box.x for box in boxes(scene) if box.role is not Role.PANEL}
+    assert sum(hidden for _, hidden in marks) + len(shown) == 3 + 12
 
 
 def perturbed(loop, order, name, index, change=1e-6):
