@@ -120,7 +120,8 @@ class Backward(Table):
         lines = self._lines(scan.steps)
         totals = filter(self._is_result, self.slots.totals if scan.parent is not None else ())
         cells = [self.slots.cell(total, len(total.final) - 1, scan.steps) for total in totals]
-        low = [[replace(cell, column=None) for cell in cells if cell.column not in self.shown]]
+        hidden = (cell for cell in cells if cell.column not in self.shown)
+        low = [[replace(cell, column=None, label=cell.name) for cell in hidden]]
         for output in filter(self._is_result, scan.outputs):
             outputs = (self._output(output, step) for step in range(scan.steps))
             low.append([cell for cell in outputs if cell.column in self.shown])

@@ -44,12 +44,18 @@ class Slots:
         self.named, self.run, self.time = named, run, timeline(named.root.scan)
         self.tapes = [tape for tape in named.scan.tapes if not tape.is_total]
         self.totals = [tape for tape in named.scan.tapes if tape.is_total]
+        self.results = {t.argument for t in self.totals if named.is_passed_on(t)}
 
     def column(self, tape: TapeTrace, row: int) -> Key:
-        """Return the column of a row: in block 1 for a total, otherwise in block 0 by time."""
-        if tape.is_total:
-            return 1, [total.argument for total in self.totals].index(tape.argument)
-        return 0, column_of(tape, row, self.time)
+        """Return the column of a row: by time in block 0, or of a total in block 1.
+
+        The totals that are results are in block 2.
+        """
+        if not tape.is_total:
+            return 0, column_of(tape, row, self.time)
+        is_result = tape.argument in self.results
+        totals = (t.argument for t in self.totals if (t.argument in self.results) == is_result)
+        return 1 + is_result, [*totals].index(tape.argument)
 
     def positions(self, tape: TapeTrace, step: int) -> Iterator[list[int]]:
         """Yield lists of preserved, overwritten, and written positions."""

@@ -20,7 +20,7 @@ from lab.notation import number_text
 from lab.scans.node import LoopVariable, ScanParts, build_scan
 from lab.tape import Kind, Tape
 from visual.layout.names import NamedScan
-from visual.scene.shapes import Arrow, Box
+from visual.scene.shapes import Arrow, Box, Text
 from visual.scene.theme import Role
 
 OF_CUBE = {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"}
@@ -143,6 +143,16 @@ def test_uninitialized_memory_has_no_number():
     blank = [group for group, _, role in cell_groups(scene) if role is Role.UNWRITTEN]
     assert {"not written yet" in group.title for group in blank} == {True}
     assert "in buffer order" in scene.text()
+
+
+def test_the_total_that_was_requested_has_a_column():
+    """Of seven running totals, two fit; the last total is the result."""
+    start, values = {"x": [0.1, 0.2]}, dict.fromkeys("abcdefg", 0.2)
+    text = "x[t] = (a + b + c + d + e + f)*x[t-1] + g*tanh(x[t-2])"
+    loop = lab.Loop.from_text(text, start, {}, values, n_steps=7)
+    scene = visual.draw(loop, "tapes", order=2, wrt="g")
+    heads = {s.content for s in scene.walk() if isinstance(s, Text)} & {"d2a", "d2g"}
+    assert heads == {"d2g"}
 
 
 @cache
