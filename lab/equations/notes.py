@@ -6,6 +6,7 @@ import numpy as np
 
 from lab.equations.numbers import HALF, rounding
 from lab.equations.quantities import Quantities
+from lab.errors import listing
 from lab.records import cached_in_record
 from lab.traces.faults import values_of
 from lab.traces.trace import Trace
@@ -20,13 +21,13 @@ def result_notes(trace: Trace) -> tuple[str, ...]:
         for name, successor, value in zip(called, called[1:], trace.outputs, strict=False)
         if name and value.ndim
     ]
-    for feed in trace.feeds:
-        tape = trace.scans[feed.scan].tape(feed.argument)
-        if feed.more and tape is not None and tape.gradient_of is not None:
-            notes.append(
-                f"{called[feed.into] or 'the result'} is the output of Scan {feed.scan + 1} plus "
-                "a term that no Scan computes"
-            )
+    for into, name in enumerate(called):
+        feeds = (feed for feed in trace.feeds if feed.into == into and feed.more)
+        scans = sorted({f.scan + 1 for f in feeds if trace.scans[f.scan].parent is not None})
+        terms = "the sum of outputs of Scans" if scans[1:] else "the output of Scan"
+        if scans:
+            whole = f"{name or 'the result'} is {terms} {listing(map(str, scans))}"
+            notes.append(f"{whole} plus a value that is computed outside the Scans")
     return tuple(filter(None, (*notes, _cancellation_note(trace))))
 
 
