@@ -46,6 +46,8 @@ LOOPS = {
         states={"p": 0.0, "q": 0.1, "r": 0.2, "s": 0.3, "v": 0.4},
         n_steps=3,
     ),
+    "branches": loop_of("x", 0.1, lambda v: 0.5 * v + pt.switch(v > 0.2, 3 * v, v**2)),
+    "no rows": loop_of("M", np.zeros((0, 3))),
     "matrix": loop_of("M", np.arange(12.0).reshape(3, 4), pt.tanh),
     "wide vector": loop_of("v", np.linspace(-1, 1, 100), pt.tanh),
     "float32": loop_of("x", np.float32(0.1), lambda v: v * np.float32(0.5)),

@@ -253,7 +253,7 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
     values near zero have the color of the page. `on_one_scale` scales the colors of the patches.
     """
     table = value.astype("float64").reshape(1, -1)
-    if value.ndim > 1:
+    if value.ndim > 1 and value.size:
         table = table.reshape(value.shape[0], -1)
     every = (_rounded(0, max(0, length - 1), min(length, SEGMENTS)) for length in table.shape)
     table = table[np.ix_(*every)]

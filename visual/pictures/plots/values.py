@@ -91,7 +91,7 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
             for tape in tapes if named.scan.parent == loop.number else ():
                 group = sizes.setdefault((tape.gradient_of, named.part_number(tape)), [])
                 group += [series.sizes for series in series_of(named, steps, [tape])]
-        for rank, group in enumerate(sizes.values()):
+        for rank, group in enumerate(filter(None, sizes.values())):  # empty arrays have no series
             title = f"{group[0].name}{' and higher' * (len(group) > 1)}"
             yield PlottedQuantity(title, (*group,), is_size=True, table="Sizes", rank=rank)
 
