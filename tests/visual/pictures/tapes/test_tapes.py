@@ -132,11 +132,10 @@ def test_expected_values_exclude_wrong_numbers():
 
 
 def test_uninitialized_memory_has_no_number():
-    buffer = pt.set_subtensor(pt.empty((5,))[:1], pt.dvector("start"))
-    a = pt.dscalar("a")
+    start, a = pt.dvector("start"), pt.dscalar("a")
+    buffer = pt.set_subtensor(pt.empty((5,))[:1], start)
     state = LoopVariable(Kind.MIT_MOT, "b", Tape((0,), (1,)), buffer, (a,), (a * 2,))
     node = build_scan(ScanParts("by_hand", pt.constant(np.int64(4)), (state,)))
-    start = buffer.owner.inputs[1]
     trace = lab.trace(node.outputs[0], {start: [3.0]})
     assert trace.scans[0].tapes[0].unwritten.tolist() == [False, True, True, True, True]
     scene = visual.tapes(trace)
