@@ -256,6 +256,10 @@ def test_a_factor_is_explained_by_a_click_and_by_a_key(page, opened):
         assert sentence.inner_text() == "local derivative:  2·x₂ = 1.629;  saved value: x₂ = 0.8145"
         page.keyboard.press("Escape")
         assert sentence.inner_text().startswith("dC/dx₂:  4.790")
+    opened(trace_of("branches"))  # two more terms read the same gradient
+    go(page, 5.3)
+    page.locator(".factor").click()
+    assert sentence.inner_text().startswith("factor of this term:  0.5")
 
 
 def test_a_number_is_read_until_another_number_replaces_it(page, opened):

@@ -24,7 +24,7 @@ function provenance(data, number, at, entry, term) {
   const before = write ? write.end - 1 : 0, reason = write ? write.part.reason || write.group.reason : "";
   const story = { part: write?.part, before, reason };
   if (term !== null) {
-    const sentence = factorSentence(write.part.terms[term], data.cells, before);
+    const sentence = factorSentence(write.part.terms, term, data.cells, before);
     return { ...story, readers: new Set(), sentence, history: write.event.heading };
   }
   const isRead = ({ terms }) => terms.some((move) => move.source === number || move.saved.includes(number));
@@ -69,11 +69,14 @@ function slotText({ keys }, moment) {
 
 const isOfDerivative = (data, cell) => data.scans[cell.scan].order > 0;
 
-/** Return the sentence about the factor of a term, with the saved values at a moment. @param {any} term @param {SlotCell[]} cells @param {number} moment */
-function factorSentence({ factor, symbol, saved }, cells, moment) {
+/** Return the sentence about the factor of a term, with the saved values at a moment. It is a local derivative if no other term reads the source. @param {any[]} terms @param {number} term @param {SlotCell[]} cells @param {number} moment */
+function factorSentence(terms, term, cells, moment) {
+  const { source, factor, symbol, saved } = terms[term];
+  const isRead = (other) => source !== null && (other.source === source || other.saved.includes(source));
+  const title = terms.filter(isRead).length > 1 ? "factor of this term:  " : "local derivative:  ";
   const name = (cell, n) => plain(`${n ? ", " : saved.length > 1 ? ";  saved values: " : ";  saved value: "}${cell.name} = `);
   const values = saved.map((number) => cells[number]).flatMap((cell, n) => [name(cell, n), { text: keyAt(cell, moment).text, ink: "saved" }]);
-  return [{ text: "local derivative:  ", ink: "name" }, plain(symbol && factor ? `${symbol} = ` : symbol), { text: factor, ink: "saved" }, ...values];
+  return [{ text: title, ink: "name" }, plain(symbol && factor ? `${symbol} = ` : symbol), { text: factor, ink: "saved" }, ...values];
 }
 
 /** The title, the words above and below the picture, and the legend. */
