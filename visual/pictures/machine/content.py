@@ -113,9 +113,9 @@ class SlotCell:
 class Movement:
     """A term: the value of the cell `source`, times a factor that the cells `saved` determine.
 
-    Cells are indices into `MachineContent.cells`. If no cell contains the value, `source` is None,
-    and the line starts next to the target. `factor` is empty unless the term is a product of
-    numbers. In a formula, `saved` are the cells of the given values that the formula reads.
+    Cells are indices into `MachineContent.cells`. Without a cell, `source` is None, and the line
+    starts next to the target. `factor` is empty unless the term is a product of numbers. In a
+    formula, `saved` are the cells of the values that the formula reads.
     """
 
     source: int | None
@@ -263,9 +263,8 @@ class RuleEffect:
     """The effect of a faulty rule: the first moments with wrong numbers, and the derivatives.
 
     `lines` are the correct rule, the faulty rule, and their symbols, or only the faulty rule. Rows
-    of `table` contain the name of a derivative, its correct and faulty values, finite differences,
-    and the ratio of the faulty to the correct value. `parts` explains the ratio. Without a wrong
-    value, `example` contains the options of a wrong derivative.
+    of `table` are `ComparedDerivative` records, and `parts` explains the ratio. If no value is
+    wrong, `example` contains the options of a wrong derivative.
     """
 
     rule: str

@@ -1,6 +1,7 @@
 """The effect of a faulty rule: its assignments, and a table of the derivatives it changes."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,42 +10,64 @@ from lab.reports.breaking.rules import EXAMPLES, Mistake
 from visual.pictures.machine.content import Ink, Phrase, RuleEffect
 
 
-def effect_of(breakage: Breakage, first_wrong: int | None, first_read: int | None) -> RuleEffect:
-    """Return the effect of a rule, with the first moments of a wrong number and of its reader."""
-    return RuleEffect(
+class ComparedDerivative(NamedTuple):
+    """The name of a derivative, and the texts of its values and of the ratio faulty / correct."""
+
+    name: str
+    correct: str
+    faulty: str
+    differences: str  # finite differences
+    ratio: str
+
+    def __str__(self) -> str:
+        """Return the values in one line."""
+        return "{}: correct {}, faulty {}, finite differences {}".format(*self)
+
+
+def effect_of(
+    breakage: Breakage, first_wrong: int | None, first_read: int | None
+) -> tuple[RuleEffect, str]:
+    """Return the effect of a rule and its title.
+
+    The arguments are the first moments of a wrong number and of an event that reads it.
+    """
+    table = tuple(_table(breakage))
+    effect = RuleEffect(
         breakage.rule.name,
         _rule_lines(breakage.rule),
         first_wrong,
         first_read,
-        table=tuple(_table(breakage)),
+        table,
         parts=breakage.parts,
         example=EXAMPLES.get(breakage.rule.name) if breakage.visible is None else None,
     )
+    return effect, _title(breakage, table)
 
 
-def effect_title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
+def _title(breakage: Breakage, table: Sequence[ComparedDerivative]) -> str:
     """Return the title, which compares the first wrong derivative with its correct value."""
     if breakage.visible is None:
         return f"The faulty rule changes no derivative of this loop up to order {len(table)}"
-    name, correct, faulty, _, ratio = table[breakage.visible - 1]
+    shown = table[breakage.visible - 1]
     if breakage.rows[breakage.visible - 1].broken is None:
-        return f"With the faulty rule, {name} cannot be computed"
-    if ratio and "[" not in name:
-        return f"With the faulty rule, {name} is {ratio} times its value"
-    return f"With the faulty rule, {name} is {faulty}, not {correct}"
+        return f"With the faulty rule, {shown.name} cannot be computed"
+    if shown.ratio and "[" not in shown.name:
+        return f"With the faulty rule, {shown.name} is {shown.ratio} times its value"
+    return f"With the faulty rule, {shown.name} is {shown.faulty}, not {shown.correct}"
 
 
-def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
+def _table(breakage: Breakage) -> Iterator[ComparedDerivative]:
     """Yield the rows of `RuleEffect.table`. `_entry` selects the shown entry of arrays."""
     entry = _entry(breakage)
     index = f"[{', '.join(map(str, entry))}]" if entry else ""
     for row in breakage.rows:
         values = row.true, row.broken, row.differences.value if row.differences else None
-        true, faulty, _ = shown = [None if each is None else each[entry] for each in values]
+        true, faulty, near = (None if each is None else each[entry] for each in values)
         ratio = ""
         if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
             ratio = f"{float(faulty / true):.4g}"
-        yield f"{row.name}{index}", *map(precise, shown), ratio
+        name, texts = f"{row.name}{index}", map(precise, (true, faulty, near))
+        yield ComparedDerivative._make((name, *texts, ratio))
 
 
 def _entry(breakage: Breakage) -> tuple[int, ...]:

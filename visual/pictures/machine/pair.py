@@ -30,7 +30,7 @@ from visual.pictures.machine.content import (
     PartGroup,
     SlotCell,
 )
-from visual.pictures.machine.effect import effect_of, effect_title
+from visual.pictures.machine.effect import effect_of
 from visual.pictures.machine.wording import Wording
 
 CLOSE = 1e-9  # the maximum relative difference between numbers that count as equal
@@ -76,11 +76,10 @@ def pair_of(breakage: Breakage) -> MachineContent:
     numbered = [*enumerate(played, start=1)]
     red = (moment for moment, event in numbered if any(map(_has_wrong, event.groups)))
     first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
-    mistake = effect_of(
+    mistake, title = effect_of(
         breakage, min((*wrong.values(), *red), default=None), next(first_read, None)
     )
     values = tuple(results(runs[0].wording))
-    title = effect_title(breakage, mistake.table)
     return replace(machine, title=title, events=played, results=values, mistake=mistake)
 
 

@@ -97,10 +97,10 @@ def _scene(
     lines = folded(machine.title, arrangement.width - 16, 15, bold=True)
     above = [Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines)]
     down = 11 + TITLE * len(lines)
-    for rule in machine.mistake.lines if machine.mistake else ():
-        for line in folded(rule.text, arrangement.width - 16, 12):
+    for phrase in _effect(machine):
+        for line in folded(phrase.text, arrangement.width - 16, 12):
             down += REASON
-            above.append(Text(8, down - 4, line, 12, muted=rule.ink is Ink.NAME))
+            above.append(Text(8, down - 4, line, 12, muted=phrase.ink is Ink.NAME))
     return Scene(
         arrangement.width,
         bottom + down,
@@ -109,6 +109,12 @@ def _scene(
         f"{heading(machine, last)}.",
         twin=text_twin(machine, last, bool(arrangement.texts)),
     )
+
+
+def _effect(machine: MachineContent) -> list[Phrase]:
+    """Return the lines about a faulty rule: its assignments, and its effect on each derivative."""
+    mistake = machine.mistake
+    return [*mistake.lines, *map(Phrase, map(str, mistake.table))] if mistake else []
 
 
 def _film_times(machine: MachineContent) -> Iterator[float]:
@@ -221,8 +227,6 @@ def text_twin(machine: MachineContent, moment: Moment, contributor: bool = False
         lines += [f"  {part.formula}" for part in group.parts if contributor and part.formula]
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
-    if mistake := machine.mistake:
-        text = "{}: correct {}, faulty {}, finite differences {}".format
-        lines += [line.text for line in mistake.lines] + [text(*row) for row in mistake.table]
-        lines.append(mistake.parts)
+    lines += [phrase.text for phrase in _effect(machine)]
+    lines += [machine.mistake.parts] if machine.mistake else []
     return "\n".join(lines).rstrip() + "\n"

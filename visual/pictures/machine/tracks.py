@@ -192,7 +192,11 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     side = to.x + (apart if to.width / 2 < to.x + apart < sheet.width - 18 else -apart)
     if term.source in (None, part.target):
         # The line of a value without another cell starts beside the target, or below the target.
-        points = (side, to.y), (to.area.left if side < to.x else to.area.right, to.y)
+        edge, out = (to.area.left, -14) if side < to.x else (to.area.right, 14)
+        points = (side, to.y), (edge, to.y)
+        if term.source is not None and not term.label:  # the value of the slot itself: a loop
+            ahead = edge + out
+            points = (edge, to.y - 5), (ahead, to.y - 5), (ahead, to.y + 5), (edge, to.y + 5)
         if sheet.is_cramped:
             low, foot = to.area.bottom + to.below + sheet.density.under, 0.36 if to.below else 0.2
             edge = to.x + (foot if side > to.x else -foot) * to.width
