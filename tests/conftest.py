@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+import pytensor
 import pytest
 from hypothesis import Phase, settings
 from in_browser.chromium import CHROMIUM, FLAGS
@@ -43,6 +44,13 @@ def folder(tmp_path, monkeypatch):
     """An empty folder, which is the current folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def fast_compile():
+    """PyTensor compiles functions without most rewrites, to save time."""
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
 
 
 @pytest.fixture(scope="session")

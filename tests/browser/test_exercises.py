@@ -104,8 +104,7 @@ TYPED = [
 @pytest.mark.parametrize(
     "answer", [SLOTS, NUMBER, NUMBERS, CHOICE], ids=lambda answer: answer.expected
 )
-def test_page_and_python_check_answers_equally(browser, answer):
-    page = browser.new_page()
+def test_page_and_python_check_answers_equally(page, answer):
     page.add_script_tag(type="module", content=MODULE + "\nwindow.check = check;")
     page.wait_for_function("window.check !== undefined")
     table = """([answer, all]) => all.map(([typed, tries]) => {
@@ -115,7 +114,6 @@ def test_page_and_python_check_answers_equally(browser, answer):
     verdicts = [(text, answer.check(text, tries)) for text, tries in typed]
     expected = [[text, verdict.outcome.value, verdict.reason] for text, verdict in verdicts]
     assert page.evaluate(table, [answer.page_data, typed]) == expected
-    page.close()
 
 
 def test_answers_are_stored_between_visits(browser, tmp_path):

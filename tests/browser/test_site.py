@@ -141,7 +141,7 @@ def test_printed_pages_have_no_controls_and_pictures_fit(opened):
 SERVER = "http://lessons.test"
 
 
-def test_an_embedded_page_has_no_sidebars_and_reports_its_height(browser, tmp_path):
+def test_an_embedded_page_has_no_sidebars_and_reports_its_height(page, tmp_path):
     """The snippet for lecturers listens to the lesson only."""
     text = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"^```html\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
@@ -153,7 +153,6 @@ def test_an_embedded_page_has_no_sidebars_and_reports_its_height(browser, tmp_pa
     (tmp_path / "outer.html").write_text(f"{listener}{snippet}")
     (tmp_path / "strange.html").write_text(f"{listener}{snippet}{stranger}".replace("?embed", ""))
     (tmp_path / "site").symlink_to(small_site())
-    page = browser.new_page()
     # The browser reads the files of this server from the folder.
     page.route(
         f"{SERVER}/**", lambda r: r.fulfill(path=tmp_path / urlsplit(r.request.url).path[1:])
@@ -169,7 +168,6 @@ def test_an_embedded_page_has_no_sidebars_and_reports_its_height(browser, tmp_pa
     page.wait_for_function("heights.includes(7)")
     assert page.evaluate("lesson.style.height") == ""
     assert page.frames[1].locator("html[data-embedded]").count() == 0
-    page.close()
 
 
 def test_lessons_are_printed_with_all_their_pictures(tmp_path):

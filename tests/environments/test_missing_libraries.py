@@ -60,12 +60,12 @@ failed = {}
 for name, function in work.items():
     try:
         function()
-    except Exception as error:
+    except (lab.LabError, ImportError) as error:
         failed[name] = str(error)
 print(json.dumps([list(work), failed]))
 """
 MISSING = ("pygraphviz", "typst", "tqdm", "numba", "_multiprocessing")
-FAILURES = dict.fromkeys(("draw genealogy", "draw stepgraph"), "pygraphviz")
+FAILURES = dict.fromkeys(("draw genealogy", "draw stepgraph"), "pip install pygraphviz")
 FAILURES |= dict.fromkeys(("png", "pdf", "gif"), "typst")
 WIDGETS = """
 import lab, visual

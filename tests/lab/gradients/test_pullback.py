@@ -8,6 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
 from graphs import scan, squares
+from graphs.to_explain import GRAPHS
 from hypothesis import given as given_examples
 from hypothesis import strategies as st
 from oracles import check_orders
@@ -238,13 +239,6 @@ def test_an_integer_state_has_no_gradient_but_can_be_a_factor():
 # Errors, and gradients that are not numbers.
 
 
-def growing_state():
-    """Differentiate a loop whose state has length 1 at first, and other lengths later."""
-    x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
-    y = scan(lambda x, before: x + before, sequences=x, outputs_info=[start])
-    return lab.derivative(y.sum(), x, 1)
-
-
 def write_below_reads():
     cost, buffer, _ = mit_mot((0,), (-1,), lambda a: [a**2])()
     return lab.derivative(cost, buffer, 1)
@@ -291,8 +285,9 @@ def random_factor(wrt):
     return loop.derivative(1, wrt)
 
 
+growing_state, *_ = GRAPHS["start of one"]  # and a trap, which `lab.explain` reports
 test_errors = error_test(
-    (growing_state, BroadcastError, "the length of a dimension is 1"),
+    (lambda: lab.derivative(*growing_state()), BroadcastError, "the length of a dimension is 1"),
     (write_below_reads, GradientError, "below its lowest read tap"),
     (without_a_number_of_steps, ArgumentError, "expected the number of steps, an integer"),
     (short_buffer, GraphError, "fewer rows than its loop uses"),

@@ -4,7 +4,6 @@ import tracemalloc
 from functools import cache
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
@@ -16,15 +15,10 @@ from lab import gallery
 from lab.errors import ArgumentError, GraphError
 from lab.traces import loop_run, window
 
+pytestmark = pytest.mark.usefixtures("fast_compile")
 NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor can fuse operations, and add in another order
 CASES = [("gap", 2), ("coupled", 2), ("rnn", 1), ("delay", 1)]
 WINDOWS = {"last": "last", "the middle": slice(1, 3), "the end": slice(-2, None)}
-
-
-@pytest.fixture(autouse=True)
-def _quick():
-    with pytensor.config.change_flags(mode="FAST_COMPILE"):
-        yield
 
 
 def differing(part, whole):

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from in_browser.chromium import needs_browser
-from pictures import words_of
+from pictures import SVG, words_of
 from PIL import Image, ImageSequence
 from strange_loops import trace_of
 
@@ -150,23 +150,22 @@ def test_a_film_moves_gradients_to_factors_and_products_to_slots():
     """A product is 2·x times the gradient of the next x, and starts where the gradient ends."""
     film = visual.draw(SQUARE, "machine", cost="sum").rendered(".svg", animate=True)
     root = ElementTree.fromstring(film)
-    space = "{http://www.w3.org/2000/svg}"
     moving = [
-        group for group in root.iter(f"{space}g") if group.find(f"{space}animateMotion") is not None
+        group for group in root.iter(f"{SVG}g") if group.find(f"{SVG}animateMotion") is not None
     ]
     numbers, gradient = [], 1.0
     for exponent in (8, 4, 2, 1):
         product = 2 * 0.95**exponent * gradient
         numbers += [gradient, product]
         gradient = product + (exponent > 1)
-    shown = [float(group.findtext(f"{space}text")) for group in moving]
+    shown = [float(group.findtext(f"{SVG}text")) for group in moving]
     assert shown == pytest.approx(numbers, rel=5e-4)
     times = [float(group.get("data-until")) - float(group.get("data-step")) for group in moving]
     assert times == [0.5] * len(moving)
     for first, second in zip(moving[::2], moving[1::2], strict=True):
         assert first.get("data-until") == second.get("data-step")
-        path = first.find(f"{space}animateMotion").get("path")
+        path = first.find(f"{SVG}animateMotion").get("path")
         moved = float(path.split("L")[-1].split()[0])
-        centers = [float(group.find(f"{space}text").get("x")) for group in (first, second)]
+        centers = [float(group.find(f"{SVG}text").get("x")) for group in (first, second)]
         assert moved < 0  # to the left
         assert centers[0] + moved == pytest.approx(centers[1], abs=0.2)

@@ -1,7 +1,6 @@
 """Compare step graphs and genealogies with the PyTensor graph: values, edges, and counts."""
 
 import re
-import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -88,12 +87,6 @@ def test_a_wrong_result_is_detected():
         broken = StepNodes(ScanOf(trace, 1))
         broken.results = (wrong, second, *rest)
         assert wrong_results(broken, scan)
-
-
-def test_without_pygraphviz_the_error_names_the_package(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pygraphviz", None)
-    with pytest.raises(lab.LabError, match="pip install pygraphviz"):
-        stepgraph(trace_of("square"))
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "rnn", "extra", "coupled"])

@@ -228,12 +228,11 @@ def test_names_of_unnamed_loops_and_their_gradients():
 @pytest.mark.parametrize("taps", [(0,), (0, 2), (1, -1), (-1, 0, 1)])
 def test_steps_and_rows_equal_the_run_of_pytensor(taps):
     u, x, w = pt.dvector("u"), pt.dscalar("x"), pt.dscalar("w")
-    xs = pytensor.scan(
+    xs = scan(
         lambda *read: read[-1] * read[-2] + sum(read[:-2]),
         sequences=[{"input": u, "taps": taps}],
         outputs_info=[x],
         non_sequences=[w],
-        return_updates=False,
     )
     given = {u: np.ones(8), x: 0.1, w: 0.9}
     steps = len(xs.eval(given, mode="FAST_COMPILE"))

@@ -1,10 +1,10 @@
 """The first value that is nan, infinite, or beyond a bound, compared with NumPy."""
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
+from graphs import scan
 from twins import assert_twin
 
 import lab
@@ -40,7 +40,7 @@ FORWARD = [
 
 
 @pytest.mark.parametrize(("condition", "is_met"), FORWARD)
-def test_the_first_value_equals_the_first_value_in_numpy(condition, is_met, quick):
+def test_the_first_value_equals_the_first_value_in_numpy(condition, is_met, fast_compile):
     """Search a trace, and a derivative without a trace."""
     expected, loop = first_in_numpy(is_met), growing()
     for subject in (loop.trace(order=0), loop.derivative(0)):
@@ -53,18 +53,12 @@ def test_the_first_value_equals_the_first_value_in_numpy(condition, is_met, quic
         np.testing.assert_equal(first.chain[0].value, value)
 
 
-def test_a_gradient_that_explodes(quick):
+def test_a_gradient_that_explodes(fast_compile):
     """For x ← 3·x, the gradient after k backward steps is 3**k; at step 209 it exceeds 1e100."""
     loop = lab.Loop(lambda x: 3.0 * x, (lab.State("x", 1e-300),), n_steps=400)
     first = lab.first(loop.derivative(1), ">1e100")
     assert (first.scan, first.step) == (1, 209)
     assert "from step" in first.scans[1]
-
-
-@pytest.fixture
-def quick():
-    with pytensor.config.change_flags(mode="FAST_COMPILE"):
-        yield
 
 
 def test_an_unselected_branch_is_ignored_in_the_loop():
@@ -149,8 +143,7 @@ def test_a_square_of_zero_is_reported_and_its_rewrite_is_correct(name):
 def test_uninitialized_memory_is_no_cause(monkeypatch):
     """The buffers of the states contain nan until the steps write them."""
     x0 = pt.dscalar("x0")
-    step = lambda x: pt.where(x > 0, pt.sqrt(x), 0.0)  # noqa: E731
-    xs = pytensor.scan(step, outputs_info=[x0], n_steps=3, return_updates=False)
+    xs = scan(lambda x: pt.where(x > 0, pt.sqrt(x), 0.0), outputs_info=[x0], n_steps=3)
     derivative = lab.derivative(xs[-1], x0, order=2)
     monkeypatch.setattr(np, "empty_like", lambda like: np.full_like(like, np.nan))
     trace = lab.trace(derivative, {x0: -1.0})

@@ -8,7 +8,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
-from graphs import ifelse
+from graphs import ifelse, scan
 from matplotlib.figure import Figure
 from pytensor.compile.mode import Mode
 from twins import assert_twin
@@ -58,13 +58,10 @@ def unrolled_influence(loop, of, by):
 
 def test_the_second_of_two_loops_with_the_same_name():
     x0 = pt.dscalar("x0")
-    first, second = x0, None
-    for function in (pt.sin, pt.cos):
-        second = pytensor.scan(
-            function, outputs_info=[first], n_steps=2, name="a, from step 2", return_updates=False
-        )
-        first = second[-1]
-    derivative = lab.derivative(first, x0, 1)
+    options = {"n_steps": 2, "name": "a, from step 2"}
+    first = scan(pt.sin, outputs_info=[x0], **options)
+    second = scan(pt.cos, outputs_info=[first[-1]], **options)
+    derivative = lab.derivative(second[-1], x0, 1)
     report = lab.influence(derivative, scan=2, given={x0: 0.5})
     start = np.sin(np.sin(0.5))
     slopes = [-np.sin(start), -np.sin(np.cos(start))]
