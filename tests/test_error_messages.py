@@ -25,6 +25,7 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.cli.main import main
+from visual.scene.formats import report_path
 from visual.workbench.texts import written_loop
 
 ROOT = Path(__file__).parent.parent
@@ -84,12 +85,16 @@ WRONG_VALUES = [
     (lambda v: draw(at=v), "at", [3]),
     (lambda v: draw("memory", scan=v), "scan", [0, 9]),
     (lambda v: draw(steps=v), "steps", ["5:2", range(0, 4, 2), "٠:٢", "2:9"]),
+    *((lambda v, p=p: draw(p, step=v), "step", [99, -1]) for p in ("unrolled", "ssa", "tapes")),
+    (lambda v: visual.dot_product(lab.dot_product(SQUARE), v), "step", [99, -1]),
+    (lambda v: visual.Workbench(SQUARE, moment=v), "moment", [np.zeros(3)]),
+    (lambda v: visual.Question("?", v, "One.", ("a", "b")), "answer", [np.zeros(3), "c"]),
     (lambda v: draw().save("walk.gif", animate=v), "animate", [np.zeros(2)]),
     (lambda v: draw().save("walk.gif", v), "scale", [100]),
     (lambda v: draw("genealogy").save(v, animate=True), "path", ["walk.gif", "walk.svg"]),
     (lambda v: draw("taps").png(v), "scale", [HUGE, 1e6, []]),
     (lambda v: draw("taps").rendered(v), "suffix", [".xyz"]),
-    (lambda v: draw("taps").save(v), "path", [f"{LONG[:300]}/tape.svg"]),
+    (lambda v: draw("taps").save(v), "path", [f"{LONG[:300]}/tape.svg", ""]),
     (lambda v: visual.unrolled(SQUARE.trace(), scans=v), "scans", [ENDLESS]),
     (lambda v: visual.Page("square", orders=v), "orders", [9, -1]),
     (lambda v: visual.machine(SQUARE.trace(), moment=v), "moment", [99, -2, "1"]),
@@ -112,6 +117,9 @@ MESSAGES = [
     (lambda: draw(width="wide"), "width = ", "50mm to 1000mm", "column (85mm)", "240 pixels"),
     (lambda: draw(steps="2:9"), "steps = '2:9': ", "0:4"),
     (lambda: draw().save("walk.pdf", animate=True), "animate = True: ", "'walk.pdf'", ".gif"),
+    (lambda: lab.Loop(abs, outputs=5), "outputs = 5: ", 'a tuple of str, as in ("y",).'),
+    (lambda: draw().save(f"{__file__}/x.svg"), "path = ", "is not a folder"),
+    (lambda: report_path(".", ("",), ""), "path = '.': ", "got a folder"),
     (lambda: draw(stpe=1), "stpe = 1: ", "Did you mean step?"),
     (lambda: visual.Workbench(ordr=2), "ordr = 2: unknown choice. Did you mean order?"),
 ]
@@ -210,6 +218,7 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{SQUARE_TAPES} --scale 0 -o x.png", "--scale 0: expected a number of 0.1 or more."),
     (f"{SQUARE_TAPES} --animate -o -", "--animate", ".svg"),
     (f"{SQUARE_TAPES} -o walk.avi", "--out walk.avi", ".gif", ".pdf"),
+    ("page --loops squ --out x.png", "--out x.png", ".html"),
     (f"{SQUARE_TAPES} -o missing/x.svg", "--out missing/x.svg"),
     ([*TAPS, "-o", "\ud800.svg"], "--out"),
     ([*TAPS, *OUT, "--steps", "\ud800"], "steps"),

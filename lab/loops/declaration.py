@@ -25,6 +25,7 @@ from lab.errors import (
 )
 from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name, value_of
+from lab.notation import counted
 from lab.scans.names import split_name
 from lab.tape import check_taps
 
@@ -62,8 +63,9 @@ class Declaration:
         check_type("reason", self.reason, str, "a text")
         check_function("step", self.step)
         for group, kind in GROUPS.items():
-            example = f"({kind.__name__}(…),). lab.Loop.from_text accepts a dict"
+            example = '("y",)' if kind is str else f"({kind.__name__}(…),)"
             expected = f"a tuple of {kind.__name__}, as in {example}"
+            expected += "" if kind is str else ". lab.Loop.from_text accepts a dict"
             members = check_sequence(group, getattr(self, group), expected, kind)
             object.__setattr__(self, group, tuple(map(identifier, members)))
         names = [variable.name for variable in self._all_variables] + [*self.outputs]
@@ -135,8 +137,8 @@ class Declaration:
                 lacking = max(1, self.steps) - sequence.steps
                 raise ArgumentError(
                     f"values of {sequence.label}: {len(sequence.values)} values with taps "
-                    f"{list(sequence.taps)} suffice for {max(0, sequence.steps)} steps, but the "
-                    f"loop runs {max(1, self.steps)} steps; add {lacking} more."
+                    f"{list(sequence.taps)} suffice for {counted(max(0, sequence.steps), 'step')}, "
+                    f"but the loop runs {counted(max(1, self.steps), 'step')}; add {lacking} more."
                 )
 
     def named_taps(

@@ -14,6 +14,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import DimShuffle
 
 from lab.errors import ArgumentError
+from lab.notation import counted
 from lab.progress import Progress
 from lab.records import freeze
 from lab.scans.node import LoopVariable, ScanParts
@@ -106,10 +107,8 @@ class LoopRun:
         for part in self.parts.of_kind(Kind.SEQUENCE):
             rows = len(self.outer[part.outer_input])
             if rows < self.n_steps:
-                raise ArgumentError(
-                    f"{name}: the sequence {part.name} has {rows} rows, but the loop runs "
-                    f"{self.n_steps} steps."
-                )
+                needs = f"{counted(rows, 'row')}, but the loop runs {counted(self.n_steps, 'step')}"
+                raise ArgumentError(f"{name}: the sequence {part.name} has {needs}.")
         for part in self.parts.of_kind(Kind.MIT_MOT):
             rows, needed = len(self.outer[part.outer_input]), part.tape.rows(self.n_steps)
             if min(part.tape.reads) > 0:

@@ -8,6 +8,7 @@ from visual.cli.shared import Commands, add, add_command, load, show, typed_opti
 from visual.options import TAPS, option_error, words
 from visual.player.grid import CHOICES, LOOPS, TITLE, loops_of
 from visual.player.page import Page
+from visual.widgets.widget import page_path
 
 EXAMPLES = """\
 examples:
@@ -41,6 +42,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _page(options: argparse.Namespace) -> None:
+    page_path(options.out)  # raises an error before the work
     loops = loops_of([load("--loops", name) for name in words(options.loops)] or None, LOOPS)
     page = Page(
         loops=loops if options.loops else None,

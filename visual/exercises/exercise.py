@@ -130,7 +130,8 @@ def _check_answers(
             raise argument_error("choices", choice, "the choice occurs more than once.")
     words = listing(map(repr, choices), "or") if choices else "a number, or one of the choices"
     for answer in (*answers, *mistakes):
-        if answer not in choices if choices else not is_finite_number(answer):
+        is_choice = isinstance(answer, str) and answer in choices
+        if not (is_choice if choices else is_finite_number(answer)):
             raise argument_error("answer", answer, f"expected {words}.")
     if not answers:
         raise argument_error("answer", (), "expected at least one number.")

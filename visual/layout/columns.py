@@ -12,18 +12,20 @@ from numbers import Integral
 
 from lab.errors import check_integer, check_sequence
 from lab.traces.trace import Axis, ScanTrace, TapeTrace
+from visual.options import check_step
 
 MOST_STEPS = 12
 ENDS = 3
 Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
-def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """Return an integer or a sequence of integers as a tuple. None becomes an empty tuple."""
+def requested_steps(step: Steps, *scans: ScanTrace) -> tuple[int, ...]:
+    """Return the requested steps. Raises ArgumentError for a step that none of `scans` runs."""
     expected = "an integer, or several as in (2, 7)"
-    given = () if values is None else values
-    listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
-    return tuple(check_integer(name, number, expected) for number in listed)
+    given = () if step is None else step
+    listed = (given,) if isinstance(given, Integral) else check_sequence("step", given, expected)
+    longest = max(scans, key=lambda scan: scan.steps)
+    return tuple(check_step(longest, check_integer("step", n, expected)) for n in listed)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from lab.checks.check import inner
 from lab.equations.quantities import index_of
 from lab.errors import KindError, argument_error
 from lab.notation import value_symbol
-from visual.layout.columns import Gap, one_or_more
+from visual.layout.columns import Gap, requested_steps
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
@@ -54,7 +54,7 @@ def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
     return table_scene(
         ProductTable(test),
         WORDS,
-        requested=one_or_more("step", step),
+        requested=requested_steps(step, *test.backward.scans),
         title=f"The dot-product test of {name}",
         description=(
             f"⟨g, J v⟩ = {forward!r} by the forward derivative, ⟨J* g, v⟩ = {backward!r} by the "

@@ -19,7 +19,7 @@ from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import scene_with_legend
-from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
+from visual.layout.columns import Gap, Steps, numbers, requested_steps, touched_rows
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet
@@ -43,7 +43,6 @@ def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet 
     A picture of a long loop shows both ends and the steps next to `step`, like `tapes`. Raises
     GraphError if no Scan overwrites a slot, and ArgumentError for a Scan without such slots.
     """
-    requested = one_or_more("step", step)
     known = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not known:
         raise GraphError(
@@ -56,6 +55,7 @@ def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet 
     if chosen not in known:
         names = listing(f"{n + 1} · {trace.scans[n].name}" for n in known)
         raise argument_error("scan", scan, f"the Scans with shared slots are {names}.")
+    requested = requested_steps(step, trace.scans[chosen])
     hint = f"scan={known[0] + 1} opens another Scan"
     parts = [overview(trace, chosen, hint, sheet)] if len(trace.scans) > 2 else []
     table = lay_out(Ssa(NamedScan(trace, chosen), sheet), sheet, requested)

@@ -35,13 +35,17 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
-    """Return a Path. Raises ArgumentError for a missing folder or a suffix not in `suffixes`."""
-    path = as_path(path)
-    if path.suffix.lower() not in suffixes:
+    """Return a Path. Raises ArgumentError for a folder or a suffix not in `suffixes`."""
+    place, folder = as_path(path), quote(str(as_path(path).parent))
+    if place.suffix.lower() not in suffixes:
         raise argument_error("path", str(path), f"{reason}.")
-    if not os.path.isdir(path.parent):  # False also for invalid names
-        raise argument_error("path", str(path), f"folder {quote(str(path.parent))} does not exist.")
-    return path
+    if not os.path.isdir(place.parent):  # False also for invalid names
+        is_file = os.path.exists(place.parent)
+        reason = f"{folder} is not a folder" if is_file else f"folder {folder} does not exist"
+        raise argument_error("path", str(path), f"{reason}.")
+    if os.path.isdir(place):
+        raise argument_error("path", str(path), "expected the name of a file, got a folder.")
+    return place
 
 
 def picture_path(path: str | os.PathLike[str], animate: bool) -> Path:

@@ -106,6 +106,11 @@ class Widget(Base):
         return shown
 
 
+def page_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` as a Path. Raises ArgumentError unless it can be an .html file."""
+    return report_path(path, (".html",), "a page ends in .html")
+
+
 class SavedAsPage:
     """An object with a method `page`, which returns an HTML page."""
 
@@ -117,5 +122,4 @@ class SavedAsPage:
         Raises ArgumentError for another suffix or a path that cannot be written. If `page` fails,
         writes nothing.
         """
-        path = report_path(path, (".html",), "a page ends in .html")
-        return write_whole(path, self.page())
+        return write_whole(page_path(path), self.page())

@@ -90,7 +90,8 @@ class Workbench(ChoiceTraits, Widget):
         self._lock = RLock()  # one thread at a time changes the traits
         start, restored = bench_of(subject) if isinstance(subject, str) else (None, -1)
         bench = (start or open_bench(subject, *about)).changed(**choices)
-        moment = check_integer("moment", restored if moment == -1 else moment)
+        moment = check_integer("moment", moment)
+        moment = restored if moment == -1 else moment
         Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
         if not -1 <= moment <= bench.machine.get("moments", inf):
             last = f" to {bench.machine['moments']}" if bench.machine else " or later"

@@ -130,7 +130,8 @@ def truncated_gradient(parts: ScanParts) -> Iterator[str]:
         yield (
             f"truncate_gradient = {limit}, and the loop runs "
             f"{'more' if steps is None else steps} steps. The contributions of the earlier steps "
-            "are missing without a warning; an initial value that only they read has gradient 0."
+            "are missing without a warning; an initial value that only they read has gradient 0. "
+            "Each order is truncated again: it is not the derivative of the previous order."
         )
 
 

@@ -13,8 +13,8 @@ except ImportError:  # PyTensor before 3.3
     from pytensor.ifelse import ifelse as ifelse
 
 
-def scan(step, **arguments):
-    return pytensor.scan(step, return_updates=False, **arguments)
+def scan(step, *variables, **arguments):
+    return pytensor.scan(step, *variables, return_updates=False, **arguments)
 
 
 def squares(n_steps=3):

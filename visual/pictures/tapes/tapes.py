@@ -14,11 +14,11 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import scene_with_legend
 from visual.layout.cells import values_text
-from visual.layout.columns import Steps, one_or_more
+from visual.layout.columns import Steps, requested_steps
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet
-from visual.options import check_step, selected_scan
+from visual.options import selected_scan
 from visual.pictures.tapes.backward import Backward
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.unrolled.overview import overview
@@ -44,9 +44,7 @@ def tapes(
     """
     with_tapes = [n for n, each in enumerate(trace.scans) if _has_tape(each)]
     number = selected_scan(trace, scan, with_tapes)
-    requested = one_or_more("step", step)
-    for each in requested if not all else ():
-        check_step(trace.scans[number], each)
+    requested = requested_steps(step, *(trace.scans if all else [trace.scans[number]]))
     run, words = events(trace), [*result_notes(trace), *nan_notes(trace)]
     parts, is_pair = list[Piece](), scan is None and [s.parent for s in trace.scans] == [None, 0]
     if not all and not is_pair and len(trace.scans) > 1:

@@ -11,7 +11,7 @@ from math import inf
 from lab.errors import ArgumentError, quote
 from lab.traces.trace import Trace
 from visual.layout.canvas import scene_with_legend
-from visual.layout.columns import Steps, one_or_more
+from visual.layout.columns import Steps, requested_steps
 from visual.layout.names import seeds_of
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Fold
@@ -44,7 +44,6 @@ def unrolled(
     If a loop has more than 12 steps, or is too wide, the picture shows both ends and the steps next
     to `step`. Raises ArgumentError for Scans that do not exist, or for `scan` and `scans` together.
     """
-    one_or_more("step", step)  # raises an error before anything is drawn
     if scans is not None and scan is not None:
         raise ArgumentError("scans and scan: expected one of them, got both.")
     if scans is not None:
@@ -84,7 +83,8 @@ def unrolled_scans(
 
 def _draw(graph: Unrolling, step: Steps, sheet: Sheet, top: Piece | None = None) -> Scene:
     """Draw the chosen Scans. With `top`, an open picture below `top` shows the steps that fit."""
-    requested, is_open = one_or_more("step", step), top is not None
+    scans = [graph.trace.scans[number] for number in graph.chosen]
+    requested, is_open = requested_steps(step, *scans), top is not None
     for ends in (None, 3, 2, 1, 0) if is_open else (None,):
         picture = Picture(graph, Fold(ends, requested, sheet), is_open)
         if picture.fits:
@@ -96,7 +96,6 @@ def _draw(graph: Unrolling, step: Steps, sheet: Sheet, top: Piece | None = None)
         width = max(sheet.width, top.envelope.right + sheet.margin)
     elif picture.right < inf and picture.fits:
         width = sheet.width
-    scans = [graph.trace.scans[number] for number in graph.chosen]
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in scans)
     return scene_with_legend(
         part,

@@ -78,14 +78,9 @@ def test_outcomes_and_rows(name, mode):
 
 def signatures(nodes):
     """Return the layout, the outputs written over inputs, and the input shapes of each Scan."""
-    return [
-        (
-            node.op.info,
-            set(getattr(node.op, "destroy_map", {})),
-            [getattr(v.type, "shape", None) for v in node.inputs],
-        )
-        for node in nodes
-    ]
+    shapes = [[getattr(v.type, "shape", None) for v in node.inputs] for node in nodes]
+    written = [set(getattr(node.op, "destroy_map", {})) for node in nodes]
+    return [node.op.info for node in nodes], written, shapes
 
 
 def assert_equal_to_a_function(ours, outputs, mode):
@@ -132,19 +127,15 @@ PARTS = ("push_out_non_seq", "push_out_seq", "scan_merge", "inplace", "save_mem"
 def test_operations_that_leave_the_step_are_named():
     """In x·√a + eᵘ, √a is the same at every step, and eᵘ needs no state."""
     u, x0, a = pt.dvector("u"), pt.dscalar("x0"), pt.dscalar("a")
-    xs = scan(
-        lambda u, x, a: x * pt.sqrt(a) + pt.exp(u),
-        sequences=[u], outputs_info=[x0], non_sequences=[a], n_steps=6, name="pushed",
-    )  # fmt: skip
+    xs = scan(lambda u, x, a: x * pt.sqrt(a) + pt.exp(u), u, x0, a, n_steps=6, name="pushed")
     report = lab.compiled(xs[-1], mode="CVM")
     pushed = effects(report)
     assert pushed["push_out_non_seq", "pushed"].endswith(": Sqrt")
     assert pushed["push_out_seq", "pushed"].endswith(": Exp")
     assert "Exp" in str(report)
     shortening = {"save_mem", "reduce_trace"}
-    loop = gallery.loops["square"]
-    assert {part for part, _ in effects(lab.compiled(loop, mode="CVM"))} & shortening
-    assert not {part for part, _ in effects(lab.compiled(loop, "x", mode="CVM"))} & shortening
+    assert {part for part, _ in effects(lab.compiled(SQUARE, mode="CVM"))} & shortening
+    assert not {part for part, _ in effects(lab.compiled(SQUARE, "x", mode="CVM"))} & shortening
 
 
 def test_a_scan_that_a_rewrite_copies_for_a_shape():
