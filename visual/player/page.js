@@ -157,8 +157,7 @@ class Lesson {
     const omitted = this.replaceOmitted(), packed = this.requested = this.data.runs[this.link];
     this.write();
     this.stage.hidden = this.valueRow.hidden = "reason" in packed;
-    if (packed.reason) this.note.textContent = this.unknownChoices + packed.reason;
-    if (packed.reason) return;
+    if (packed.reason) return void (this.note.textContent = this.unknownChoices + packed.reason);
     const run = packed.run ??= await unpack(packed.packed);
     if (this.requested !== packed) return; // the reader has made another choice meanwhile
     const isOther = this.run !== run, data = run.machine;

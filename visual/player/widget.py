@@ -172,7 +172,7 @@ class Machine(SavedAsPage, Widget):
         """
         moment = self.moment if moment is None else self._check_moment({"value": moment})
         sheet = arrange(self.content, width, self.contributor)
-        return still(sheet, moment, self.trace).themed(theme)
+        return still(sheet, moment).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine to a file, and return the path. A .html file plays without Python.

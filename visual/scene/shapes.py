@@ -273,9 +273,9 @@ class Scene:
 
     `width` and `height` are pixels of the layout. `millimeters` is the width on paper, or 0 if the
     width is in pixels. Shapes have roles and no colors; backends read the colors of `theme`, which
-    `themed` replaces. `trace` is the run that computed the numbers. `dot` is the source of a graph
-    for Graphviz. `twin` is the picture as text. If `twin` is empty, `text` derives the text from
-    the shapes. `film`, if not None, returns the scene for the animated formats.
+    `themed` replaces. `dot` is the source of a graph for Graphviz. `twin` is the picture as text;
+    if it is empty, `text` derives the text from the shapes. `film`, if not None, returns the scene
+    for the animated formats.
     """
 
     width: float
@@ -286,7 +286,6 @@ class Scene:
     theme: Theme = LIGHT
     dot: str = ""
     twin: str = ""
-    trace: Trace | None = field(default=None, compare=False)
     millimeters: float = 0.0
     film: "Callable[[], Scene] | None" = field(default=None, compare=False)
 
@@ -398,24 +397,20 @@ class Scene:
 
 
 def picture_function(draw: Draw) -> Draw:
-    """Return `draw` with a check of its arguments (see `CHECKED`) and the trace in its scene."""
+    """Return `draw` with a check of its arguments (see `CHECKED`)."""
     kinds = {name: kind for name, kind in draw.__annotations__.items() if kind in CHECKED}
 
     @wraps(draw)
-    def draw_with_trace(*arguments: object, **options: object) -> object:
+    def checked(*arguments: object, **options: object) -> object:
         for name in options:
             refuse_retired(name, PICTURE_OPTIONS)
             refuse_retired(f"{draw.__name__}.{name}", PICTURE_OPTIONS)
         for name, value in signature(draw).bind_partial(*arguments, **options).arguments.items():
             if name in kinds:
                 check_type(name, value, kinds[name], CHECKED[kinds[name]])
-        result = draw(*arguments, **options)
-        if not isinstance(result, Scene):
-            return result  # the axes of matplotlib
-        traces = (v for v in (*arguments, *options.values()) if isinstance(v, Trace))
-        return replace(result, trace=next(traces, result.trace))
+        return draw(*arguments, **options)
 
-    return cast(Draw, draw_with_trace)
+    return cast(Draw, checked)
 
 
 def fitted(

@@ -29,15 +29,13 @@ READING = 0.3  # the share of a sum at which a film shows its moving values
 SENTENCE, LINE_HEIGHT = 15, 20.0
 
 
-def still(
-    arrangement: Arrangement, moment: int, trace: Trace | None = None, sheet: Sheet = SCREEN
-) -> Scene:
+def still(arrangement: Arrangement, moment: int, sheet: Sheet = SCREEN) -> Scene:
     """Return the picture of a machine at a whole moment."""
     present = locate(arrangement.machine, moment)
     frame = frame_of(arrangement, present)
     shapes = [*chain.from_iterable(frame.values()), *_words(arrangement, present)]
     scene = _scene(arrangement, shapes, [present], sheet)
-    return replace(scene, trace=trace, film=partial(film, arrangement))
+    return replace(scene, film=partial(film, arrangement))
 
 
 def scene_of_step(
@@ -61,7 +59,7 @@ def scene_of_step(
     room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
     machine = pair or machine_of(trace, around, most=max(3, int(room / NARROWEST)))
     moment = sum(event.number <= last for event in machine.events)
-    return still(arrange(machine, sheet.width), moment, trace, sheet)
+    return still(arrange(machine, sheet.width), moment, sheet)
 
 
 def film(arrangement: Arrangement) -> Scene:
