@@ -262,25 +262,16 @@ def test_a_factor_is_explained_by_a_click_and_by_a_key(page, opened):
     assert sentence.inner_text().startswith("factor of this term:  0.5")
 
 
-def test_a_number_is_read_until_another_number_replaces_it(page, opened):
-    opened("square", 1, cost="sum")
-    readers = {5: "Scan 2, step 0", 6: "Scan 2, step 1"}  # step 0 adds to the initial gradient 1
-    for moment, step in readers.items():
-        go(page, moment)
-        page.locator('[data-name="dC/dx₃"]').click()
-        assert page.locator(".more").inner_text().startswith(f"read in 1 event (dotted): {step}")
-        page.keyboard.press("Escape")
-
-
-def test_only_a_requested_gradient_is_returned(page, opened):
+def test_a_number_is_read_until_another_replaces_it_and_only_some_are_returned(page, opened):
     """The gradient of coupled is with respect to prey. Scan 2 of square ends before the run."""
-    unused = "no later step reads this number"
     for name, order, moment, cell, text in (
-        ("coupled", 1, 7, "dC/dhunters₀", unused),
+        ("square", 1, 5, "dC/dx₃", "read in 1 event (dotted): Scan 2, step 0"),  # adds to 1
+        ("square", 1, 6, "dC/dx₃", "read in 1 event (dotted): Scan 2, step 1"),
+        ("coupled", 1, 7, "dC/dhunters₀", "no later step reads this number"),
         ("coupled", 1, 7, "dC/dprey₀", "returned"),
         ("square", 2, 9, "dC/dx₀", "returned"),
     ):
-        opened(name, order)
+        opened(name, order, cost="sum" if text.startswith("read") else "last")
         go(page, moment)
         page.locator(f'[data-name="{cell}"]').click()
         assert page.locator(".more").inner_text().split(" · ")[0] == text, cell

@@ -29,21 +29,15 @@ def run_sphinx(lessons, out, *options):
     )
 
 
-def build(lessons, out):
-    """Build a site without warnings, and return its folder."""
-    result = run_sphinx(lessons, out, *STRICT)
-    assert result.returncode == 0, result.stderr
-    return out
-
-
 @cache
 def built_once(lessons):
-    """Return the folder of a site. The first process of a run of tests builds it."""
+    """Return the folder of a site. The first process of a run of tests builds it, strictly."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)
     folder = Path(gettempdir()) / f"scantape-{lessons.name}-{run}"
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
-            build(lessons, folder)
+            result = run_sphinx(lessons, folder, *STRICT)
+            assert result.returncode == 0, result.stderr
     return folder
 
 

@@ -85,15 +85,10 @@ def trace_of(name, order=1):
 
 
 @cache
-def derivative_of(name, order):
-    """Return the derivative of a loop of the gallery or of this module."""
-    return {**gallery.loops, **LOOPS}[name].derivative(order, **WRT.get(name, {}))
-
-
-@cache
 def derivations_of(name, order):
     """Return the derivations of all Scans of a derivative, in their execution order."""
-    nodes = scan_nodes(list(derivative_of(name, order).values))
+    loop = {**gallery.loops, **LOOPS}[name]
+    nodes = scan_nodes(list(loop.derivative(order, **WRT.get(name, {})).values))
     derivations = [getattr(node.op, "derivation", None) for node in nodes]
     return tuple(derivation for derivation in derivations if derivation is not None)
 
