@@ -258,10 +258,8 @@ def test_a_step_of_the_machine_is_visible_with_its_sentence(opened, sized, size)
             moment,
         )
         opened.bench.evaluate(REST, 15)
-        cell, sentence = (
-            machine.locator(part).bounding_box()
-            for part in (f"[data-cell='{target}']", ".scantape-sentence")
-        )
+        cell = machine.locator(f"[data-cell='{target}']").bounding_box()
+        sentence = machine.locator(".scantape-sentence").bounding_box()
         assert 60 <= cell["y"] <= sentence["y"] - cell["height"]
         assert sentence["y"] + sentence["height"] <= size[1]
 

@@ -162,11 +162,10 @@ test_errors = error_test(
 def test_the_first_difference_is_reported(name, rule):
     """Compare with a search in all writes of both runs."""
     breakage = truth_of(name, 2).broken_by(rule)
+    pairs = zip(breakage.true.scans, breakage.broken.scans, strict=True)
     differences = [
         (number, step, tape.argument, write.tap, write.rows[step])
-        for number, (scan, other) in enumerate(
-            zip(breakage.true.scans, breakage.broken.scans, strict=True)
-        )
+        for number, (scan, other) in enumerate(pairs)
         for tape, twin in zip(scan.buffers, other.buffers, strict=True)
         for write, changed in zip(tape.writes, twin.writes, strict=True)
         for step in range(scan.steps)

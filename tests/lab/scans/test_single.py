@@ -59,10 +59,8 @@ def test_an_operation_with_a_custom_pullback_is_explained():
 
 @pytest.mark.parametrize("length", [None, 1])  # a vector of any length, or of one entry
 def test_a_batch_has_the_derivatives_of_its_entries(length):
-    many, values = (
-        pt.tensor("many", dtype="float64", shape=(length,)),
-        np.array([0.5, 0.7])[:length],
-    )
+    many = pt.tensor("many", dtype="float64", shape=(length,))
+    values = np.array([0.5, 0.7])[:length]
     batched = vectorize_graph(loop(X0, A), {X0: many}).sum()
     trace = lab.trace(lab.derivative(batched, many), {many: values, A: 0.9})
     x, slope = values, np.ones_like(values)

@@ -96,10 +96,8 @@ def test_chains_by_differences_and_dot_products(seed):
     repeated, pullback = structural.vjp(routed, inputs)
     np.testing.assert_array_equal(output, routed_by_numpy(*inputs))
     np.testing.assert_array_equal(repeated, output)
-    ahead, behind = (
-        routed_by_numpy(*(x + sign * 1e-4 * d for x, d in zip(inputs, v, strict=True)))
-        for sign in (1, -1)
-    )
+    moved = ([x + h * d for x, d in zip(inputs, v, strict=True)] for h in (1e-4, -1e-4))
+    ahead, behind = (routed_by_numpy(*each) for each in moved)
     np.testing.assert_allclose(tangent, (ahead - behind) / 2e-4, atol=1e-9)
     assert inner([g], [tangent]) == pytest.approx(inner(pullback(g), v), abs=1e-12)
 

@@ -37,9 +37,8 @@ def test_a_loop_has_edges_from_the_loop_that_it_reads():
 
 def test_a_nonlinear_cost_needs_the_last_state():
     xs = scan(lambda v: v**2, outputs_info=[x0], n_steps=3)
-    linear, square = (
-        {n.label: n.faded for n in nodes_of(cost)} for cost in (xs[-1], (xs**2).sum())
-    )
+    costs = xs[-1], (xs**2).sum()
+    linear, square = ({n.label: n.faded for n in nodes_of(cost)} for cost in costs)
     last = max(label for label in linear if not label.startswith(("d", "∂")))
     assert linear[last]
     assert not square[last]
