@@ -75,6 +75,8 @@ def basic_name(node: Apply, output: Variable) -> str:
     if name in PRODUCTS:
         first, second = (v.type.shape for v in node.inputs)
         return "outer" if output.type.ndim == 2 and first[-1] == 1 and second[0] == 1 else "Dot"
+    if isinstance(node.op, Blockwise):  # it has no mode and no indices
+        return name
     if name == "CumOp":
         return "cumprod" if node.op.mode == "mul" else "cumsum"
     if name.endswith(("IncSubtensor", "IncSubtensor1")):
