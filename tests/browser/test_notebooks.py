@@ -159,7 +159,6 @@ def test_a_light_picture_and_the_machine_have_the_colors_of_a_dark_page(opened):
     for theme in (DARK, LIGHT):
         is_light = str(theme is LIGHT).lower()
         opened.page.evaluate("is => { document.body.dataset.jpThemeLight = is; }", is_light)
-        opened.page.locator(f".scantape-bench[data-theme={theme.name}]").first.wait_for()
         root = ElementTree.fromstring(tapes().themed(theme.name).svg())
         drawn = [box.get("fill") for box in root.iter(f"{SVG}rect")]
         # A browser writes a color as decimal numbers.

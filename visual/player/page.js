@@ -176,7 +176,6 @@ class Lesson {
         return link && (() => [this.remember(), this.restore(link)]);
       };
       this.machine = new Machine(data, this.stage, { moment: at, get above() { return lesson.above; }, showExample, onMoment, onBuffers });
-      followTheme(this.machine.root);
       this.place.dataset.ready = "";
     } else if (isOther || moment !== undefined) this.machine.open(data, at);
     this.refresh();

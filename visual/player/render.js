@@ -7,20 +7,19 @@ function render({ model, el }) {
     onMoment: (moment) => { if (model.get("moment") !== moment) share(model, { moment }); },
     onBuffers: (contributor) => share(model, { contributor }),
   });
-  const stopTheme = followTheme(machine.root);
   const stop = addListeners(model, {
     "change:data": () => machine.open(model.get("data"), model.get("moment")),
     "change:moment": () => { if (machine.moment !== model.get("moment")) machine.jump(model.get("moment")); },
     "change:contributor": () => machine.refresh(model.get("contributor")),
   });
-  return () => { machine.pause(); stop(); stopTheme(); };
+  return () => { machine.pause(); stop(); };
 }
 
 /** In a page without a kernel, create the machine of each element with data. */
 for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-machine]:not([data-ready])"))) {
   place.dataset.ready = "";
   const { data, ...options } = JSON.parse(place.querySelector("script").textContent);
-  followTheme(new Machine(data, place, options).root);
+  new Machine(data, place, options);
 }
 
 export default { render };

@@ -40,21 +40,6 @@ function share(model, values) {
   model.save_changes();
 }
 
-// Set `data-theme` to the theme of JupyterLab, or elsewhere of the screen, now and after each change.
-// Return a function that ends these updates.
-function followTheme(root) {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const look = () => (root.dataset.theme = { true: "light", false: "dark" }[document.body.dataset.jpThemeLight] ?? (dark.matches ? "dark" : "light"));
-  const watch = new MutationObserver(look);
-  look();
-  dark.addEventListener("change", look);
-  watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
-  return () => {
-    dark.removeEventListener("change", look);
-    watch.disconnect();
-  };
-}
-
 function download(name, content) {
   const link = element("a", { download: name, href: URL.createObjectURL(new Blob([content])) });
   link.click();

@@ -261,7 +261,7 @@ class Bench {
     draw();
     this.show();
     write();
-    const ends = [stopListening, followTheme(this.root), ...(model.get("is_shown") ? [] : [appear(this.root)])];
+    const ends = [stopListening, ...(model.get("is_shown") ? [] : [appear(this.root)])];
     share(model, { is_shown: true });
     phone.addEventListener("change", this.bend);
     return () => {
