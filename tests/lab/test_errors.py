@@ -62,7 +62,7 @@ test_invalid_input_raises_one_sentence = words_test(
     (lambda: square(n_steps=None), "n_steps = None", "needs a number of steps"),
     (lambda: square(n_steps=Parameter("n", 3.7)), "n_steps = 3.7", "integer"),
     (lambda: square(truncate_gradient=0), "truncate_gradient = 0", "-1"),
-    (short_sequence, "sequence u", "2 values", "1 steps", "runs 3", "2 more"),
+    (short_sequence, "sequence u", "2 values", "for 1 step,", "runs 3", "2 more"),
     # Steps.
     (lambda: loop(3.0), "step = 3.0", "function"),
     (lambda: loop(lambda x: (x, x)).build(), "step returned 2 values", "expected 1"),
