@@ -32,7 +32,7 @@ ROOT = Path(__file__).parent.parent
 SQUARE = gallery.loops["square"]
 SHARED = pytensor.shared(np.array(0.5), name="w")
 GENERATOR = pytensor.shared(np.random.default_rng(0), name="noise")
-W, BATCH, STEPS = pt.dscalar("w"), pt.dvector("batch"), pt.lscalar("n")
+W, OTHER, BATCH, STEPS = pt.dscalar("w"), pt.dscalar("w"), pt.dvector("batch"), pt.lscalar("n")
 DOUBLED = pytensor.scan(lambda x: x * 2, outputs_info=[W], n_steps=STEPS, return_updates=False)[-1]
 LONG, HUGE, ENDLESS = "x" * 100_000, 10**400, range(10**12)
 
@@ -60,7 +60,7 @@ def draw(picture="tapes", **options):
 
 
 def trace(given, outputs=DOUBLED):
-    given = {STEPS: 2, **given}
+    given = {STEPS: 2, OTHER: 1.0, **given}  # OTHER is not an input of the graph, and is ignored
     return lab.trace(outputs, given if BATCH in given else {W: 0.5, **given})
 
 
@@ -111,7 +111,7 @@ MESSAGES = [
     (lambda: loop(deep_step).trace(), "", "shorten the step", "sys.setrecursionlimit"),
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
     (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step: 'w' ", "={'w'"),
-    (lambda: trace({pt.dscalar("w"): 1.0}), "given = w: ", "inputs w and n", "another"),
+    (lambda: lab.trace(DOUBLED, {STEPS: 2, OTHER: 1.0}), "given = w: ", "w and n", "another"),
     (lambda: trace({DOUBLED: 3.0}), "given = ", "inputs w and n", "computed"),
     (lambda: trace({BATCH: []}, vectorize_graph(DOUBLED, {W: BATCH})), "", "zero size"),
     (lambda: draw(width="wide"), "width = ", "50mm to 1000mm", "column (85mm)", "240 pixels"),

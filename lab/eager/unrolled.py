@@ -48,7 +48,7 @@ def unrolled(loop: "Loop") -> Function:
     def function(*values: Value) -> Value:
         if len(values) != len(names):
             reason = f"expected {len(names)} values, for {listing(names)}, got {len(values)}."
-            raise argument_error(loop.name, values, reason)
+            raise argument_error("values", values, reason)
         given = dict(zip(names, values, strict=True))
         tapes = {
             s.name: [given[s.name]] if s.reach == 1 else [given[s.name][n] for n in range(s.reach)]

@@ -78,8 +78,9 @@ def _forward(d: Relation) -> Names:
     """Return names for the variables of the forward Scan, which may be a derivative itself."""
     parts, own = d.forward.variables, relation_of(d.parent.op)
     if own is None:
-        full = {part: PartName(part.name, _start(part.outer_input)) for part in parts}
-        return _make_unique(parts, full)
+        cuts = {v: [link.rows for link in links(v.outer_input) if link.rows] for v in parts}
+        starts = {v: sum(constant_value(rows.start) or 0 for rows in cuts[v]) for v in parts}
+        return _make_unique(parts, {part: PartName(part.name, starts[part]) for part in parts})
     return dict(zip(parts, _backward(own).values(), strict=True))
 
 
@@ -93,12 +94,6 @@ def _backward(d: Relation) -> Names:
     for total in d.totals:
         full[total.variable] = PartName(total.variable.name, forward[total.source].tap)
     return _make_unique(parts, full)
-
-
-def _start(sequence: Variable) -> int:
-    """Return the index that step 0 reads in the array from which a sequence was cut."""
-    cuts = (link.rows for link in links(sequence))
-    return sum(constant_value(rows.start) or 0 for rows in cuts if rows is not None)
 
 
 def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:

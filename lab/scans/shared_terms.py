@@ -79,7 +79,9 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
         letters[id(part)], levels[id(part)] = length, level
     if not named:
         return term
-    names = dict(zip((id(part) for part in reversed(named)), _names(taken), strict=False))
+    letters_and_numbers = (f"{x}{n if n > 1 else ''}" for n in count(1) for x in LETTERS)
+    free = (name for name in letters_and_numbers if name not in taken)  # the letters, then a2, …
+    names = dict(zip((id(part) for part in reversed(named)), free, strict=False))
     replacements: dict[int, Term] = {}  # the name, or the part in terms of names, by id
     bound: list[tuple[str, Term]] = []
     for part in order:
@@ -122,9 +124,3 @@ def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
         return term
     assert isinstance(term, Call), "operands have no parts"
     return replace(term, arguments=inside)
-
-
-def _names(taken: Collection[str]) -> Iterator[str]:
-    """Yield the letters in `LETTERS`, then ``a2``, …, except the names in `taken`."""
-    names = (f"{letter}{n if n > 1 else ''}" for n in count(1) for letter in LETTERS)
-    return (name for name in names if name not in taken)

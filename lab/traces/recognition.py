@@ -89,7 +89,9 @@ def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:
         return None
     arrays = {v.outer_output: v for v in (*forward.states, *forward.of_kind(Kind.NIT_SOT))}
     arrays |= {v.outer_input: v for v in forward.of_kind(Kind.SEQUENCE)}
-    sources = {v: _source(v, arrays) for v in backward.of_kind(Kind.SEQUENCE)}
+    sequences = backward.of_kind(Kind.SEQUENCE)
+    cuts = {v: [link.base for link in links(v.outer_input)] for v in sequences}
+    sources = {v: next((arrays[b] for b in cuts[v] if b in arrays), None) for v in sequences}
     others = [variable for variable, source in sources.items() if source is None]
     outputs = forward.of_kind(Kind.NIT_SOT) if others else ()
     # A mit-mot starts with a reversed gradient of the cost, or with zeros.
@@ -127,14 +129,6 @@ def _reading(variable: LoopVariable, source: LoopVariable) -> Reading:
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
     return Reading(source, variable, group, tap, "unknown")
-
-
-def _source(
-    variable: LoopVariable, arrays: Mapping[Variable | None, LoopVariable]
-) -> LoopVariable | None:
-    """Return the forward variable from whose array a sequence is cut, or None."""
-    bases = (link.base for link in links(variable.outer_input))
-    return next((arrays[base] for base in bases if base in arrays), None)
 
 
 def _connected(forward: ScanParts, outputs: Iterable[Variable]) -> Iterator[LoopVariable]:

@@ -139,13 +139,13 @@ def checked(variable: Variable, value: object) -> Computed:
 
 
 def check_inputs(given: Mapping[Variable, object], inputs: Collection[Variable]) -> None:
-    """Raise ArgumentError for a computed variable in `given`, or another variable of equal name.
+    """Raise ArgumentError for a computed variable in `given`, or another variable for an input.
 
     `given` may also contain values of inputs that only another order of a derivative needs.
     """
-    names = {variable.name for variable in inputs if variable.name}
+    missing = {v.name for v in inputs if v.name and v not in given}
     for variable in given:
-        is_other = variable not in inputs and variable.name in names
+        is_other = variable not in inputs and variable.name in missing
         if is_other or variable.owner is not None:
             found = "another variable of the same name" if is_other else "a computed variable"
             reason = f"expected values of the inputs {listing(inputs)}, got {found}."

@@ -161,6 +161,8 @@ def build_trace(
         ]
         inside, step_results = step_values(recording, relation, above, numbers)
         first, n_steps = recording.first, int(values[parts.n_steps])
+        word = PREFIXES.get("".join(split_name(parts.name)[0][:1]))
+        is_loop = above is None and not parts.of_kind(Kind.MIT_MOT)
         scans.append(
             ScanTrace(
                 base_name=names_of_scans[number],
@@ -179,7 +181,7 @@ def build_trace(
                 formulas=step_equations(node, parts),
                 nested=tuple(_nested(parts, step) for step in recording.nested),
                 first=first,
-                is_pushforward=above is None and _is_pushforward(parts),
+                is_pushforward=is_loop and word in ("tangent", "series"),
                 id=(ids or {}).get(node, ""),
                 printed=str(node.op),
             )
@@ -194,12 +196,6 @@ def build_trace(
     outside = outer_faults(ends, values, names)
     named = tuple(name if isinstance(name, ResultName) else ResultName(name) for name in called)
     return Trace(results, tuple(scans), names=named, feeds=fed, inputs=known, outside=outside)
-
-
-def _is_pushforward(parts: ScanParts) -> bool:
-    """Return whether the name of a loop is the name of a Scan of tangents or power series."""
-    word = PREFIXES.get("".join(split_name(parts.name)[0][:1]))
-    return word in ("tangent", "series") and not parts.of_kind(Kind.MIT_MOT)
 
 
 def _nested(parts: ScanParts, step: InnerRun) -> Trace:

@@ -226,7 +226,10 @@ class _Graph:
         Instead of an array, the result contains an array of the same length without entries.
         """
         if self._function is None:
-            numbers = [_number(v) for v in self._needed]
+            scalars = (v for v in self._needed if not isinstance(v, TensorVariable))
+            made = {v: tensor_from_scalar(v) for v in scalars}
+            tensors = [as_tensor(made.get(v, v)) for v in self._needed]
+            numbers: list[Variable] = [v.shape[0] if v.type.ndim else v for v in tensors]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
         values: dict[Variable, Computed] = {}
         results = self._function(*_given(self.inputs, known))
@@ -268,13 +271,6 @@ class _Graph:
 
 
 _graph = lru_cache(maxsize=REMEMBERED)(_Graph)
-
-
-def _number(variable: Variable) -> Variable:
-    """Return the length of an array as a variable; return a number unchanged."""
-    if not isinstance(variable, TensorVariable):
-        return as_tensor(tensor_from_scalar(variable))
-    return variable.shape[0] if variable.type.ndim else variable
 
 
 def _given(inputs: Sequence[Variable], known: Values) -> Iterator[Computed]:

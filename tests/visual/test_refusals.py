@@ -98,6 +98,7 @@ MACHINES = calls(
     (3, {}, "trace = 3: "),
     (recording(grad(np.square), 2.5), TRACE, {}, "other and rule: expected at most one"),
     (recording(grad(np.square), 2.5), {"rule": "swapped-taps"}, "expected a trace"),
+    (recording(grad(np.square), 2.5), {"moment": 11}, "moment = 11"),
     (recording(grad(power), 1.0), {}, "1 to 40 nodes, got 42. Draw visual.eager"),
 )
 EXERCISES = [

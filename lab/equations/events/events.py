@@ -15,7 +15,7 @@ from typing import overload
 import numpy as np
 
 from lab.equations.events.build import Builder
-from lab.equations.events.records import Event, Slot, SlotRole
+from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.equations.events.timeline import Timeline, Touch
 from lab.equations.quantities import Quantities
 from lab.equations.tables import ReportTable
@@ -129,7 +129,7 @@ class EventList(EventSequence):
     def resting_role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of `slot` after event `moment` and before the next event."""
         touches = self.touches(slot)
-        if touches[0].event > moment:
+        if not touches or touches[0].event > moment:
             return SlotRole.EMPTY
         if touches[-1].event > moment:
             return SlotRole.INTERMEDIATE
@@ -138,9 +138,16 @@ class EventList(EventSequence):
 
     def touches(self, slot: Slot) -> list[Touch]:
         """Return all accesses to `slot` in the order of the events."""
-        writes = [Touch(e.number, w.role) for e in self for w in e.writes if w.slot == slot]
-        reads = [Touch(e.number, r.role) for e in self for r in e.reads if r.slot == slot]
-        return sorted(writes + reads, key=lambda touch: touch.event)
+        return self._touches.get(slot, [])
+
+    @cached_property
+    def _touches(self) -> dict[Slot | None, list[Touch]]:
+        touched: dict[Slot | None, list[Touch]] = {}
+        for event in self:
+            accesses: tuple[Read | Write, ...] = (*event.writes, *event.reads)
+            for access in accesses:
+                touched.setdefault(access.slot, []).append(Touch(event.number, access.role))
+        return touched
 
 
 class Events(EventSequence):

@@ -176,7 +176,7 @@ class Write:
         return f"{self.slot} = {self.right}" if self.right else ""
 
     def term(self, argument: int, tap: int | None) -> Term | None:
-        """Return the term that reads a tap of an argument; None if several terms read the tap."""
+        """Return the term that reads a tap of an argument; None if no term or several read it."""
         key, values = (argument, tap), ((r, t) for t in self.terms for r in (t.source, *t.reads))
         terms = [term for read, term in values if read and (read.argument, read.tap) == key]
         return terms[0] if len(terms) == 1 else None

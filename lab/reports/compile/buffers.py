@@ -8,7 +8,7 @@ import numpy as np
 from pytensor.graph.basic import Variable, equal_computations
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import LabError, shorten
@@ -16,14 +16,15 @@ from lab.reports.canonical import outer_expression
 from lab.scans.buffers import as_tensor, rows_of_buffer
 from lab.scans.node import LoopVariable, is_scan
 from lab.scans.operations import VIEWS, plain_name
-from lab.scans.replacing import scan_nodes
+from lab.scans.replacing import enclosed_scans, scan_nodes
 from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 from lab.traces.run import Values, run
 
 LONGEST = 24  # characters; a longer expression is not written next to its value
 MOST_READERS = 3
-MANY = 100  # steps of a loop with an unknown number of steps
+# Assumed values of inputs: a number, the rows of an array, and the length of its other axes.
+PROBES = ((3, 200, 200), (100, 200, 200), (1_000_000, 2_000_000, 1))
 CUTS = ("Subtensor", "ScalarSubtensor")
 
 
@@ -125,7 +126,8 @@ def read_buffer(
     stored = rows if part.kind is Kind.MIT_MOT else row_count(requested, n_steps, given)
     filled = part.outer_output
     assert filled is not None, "a buffer is an output of its Scan"
-    readers = dict.fromkeys(_readers(graph, filled))
+    found = _readers(graph, filled, filled, name, name)
+    readers = dict.fromkeys((text.removeprefix(name), reader) for text, reader in found)
     is_complete = stored.number is not None and stored.number == rows.number
     if part.kind is Kind.MIT_MOT:
         retention = Retention.MIT_MOT
@@ -133,43 +135,56 @@ def read_buffer(
         retention = Retention.UNTRACED
     elif part.kind is Kind.UNTRACED:
         retention = Retention.NO_BUFFER if readers else Retention.STEPS_ONLY
-    elif is_complete or not _has_fewer_rows(requested, n_steps, more, graph, given):
+    elif is_complete or not _has_fewer_rows(requested, n_steps, more, given):
         retention = Retention.ALL
     elif not readers:
         retention = Retention.STEP
     else:
         is_last = {index for index, _ in readers} == {"[-1]"}
         retention = Retention.LAST if is_last else Retention.FEW
-    described = tuple(f"{reader} reads {index or 'all rows'}" for index, reader in readers)
+    shown = [(shorten(index or "all rows", 2 * LONGEST), reader) for index, reader in readers]
+    described = tuple(f"{reader} reads {rows_read}" for rows_read, reader in shown)
     return Buffer(name, part.kind, part.tape, rows, stored, described, retention)
 
 
 def _has_fewer_rows(
-    requested: int | Variable, steps: Variable, initial: int, graph: FunctionGraph, given: Values
+    requested: int | Variable, steps: Variable, initial: int, given: Values
 ) -> bool:
     """Return whether a buffer has fewer rows than `initial` values and a row for each step.
 
-    Inputs of the graph without a value in `given` are large numbers or long arrays.
+    Inputs without a value in `given` are numbers and arrays of several sizes, because one size can
+    give no step, or fewer steps than rows that are read.
     """
-    inputs = [v for v in graph.inputs if isinstance(v, TensorVariable)]
-    shapes = {v: [length or 2 * MANY for length in v.type.shape] for v in inputs}
-    many = {v: np.broadcast_to(np.asarray(MANY, v.type.dtype), shapes[v]) for v in inputs}
-    rows, count = (row_count(each, steps, many | {**given}).number for each in (requested, steps))
-    return rows is not None and count is not None and rows < count + initial
+    counts = [v for v in (requested, steps) if isinstance(v, Variable)]
+    inputs = [v for v in explicit_graph_inputs(counts) if isinstance(v, TensorVariable)]
+    has_scans = scan_nodes(counts) or enclosed_scans(counts)
+    for number, *sizes in PROBES[:-1] if has_scans else PROBES:  # a Scan would run many steps
+        shapes = {v: [n or sizes[axis > 0] for axis, n in enumerate(v.type.shape)] for v in inputs}
+        numbers = {v: np.asarray(number).astype(v.type.dtype) for v in inputs}
+        known = {v: np.broadcast_to(numbers[v], shapes[v]) for v in inputs} | {**given}
+        rows, count = (row_count(each, steps, known).number for each in (requested, steps))
+        if rows is not None and count is not None and rows < count + initial and count > 0:
+            return True
+    return False
 
 
 def _readers(
-    graph: FunctionGraph, variable: Variable, index: str = ""
+    graph: FunctionGraph, variable: Variable, base: Variable, name: str, text: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the index and the name of every reader of `variable` or of its slices and views."""
+    """Yield what each reader of `variable` or of its slices and views reads, and its name.
+
+    `text`, such as ``x[-1]``, describes `variable`, which is a slice of `base`, called `name`.
+    """
     for client, _ in graph.clients.get(variable, ()):
-        name = plain_name(client)
-        if name in CUTS:
-            cut = shorten(outer_expression(client.outputs[0], variable, "")[1:-1], 2 * LONGEST)
-            yield from _readers(graph, client.outputs[0], f"{index}[{cut}]")
-        elif name in VIEWS and client.outputs:
-            yield from _readers(graph, client.outputs[0], index)
+        operation = plain_name(client)
+        if operation in CUTS:
+            (part,) = client.outputs
+            yield from _readers(graph, part, base, name, outer_expression(part, base, name))
+        elif operation in VIEWS:
+            (part,) = client.outputs
+            yield from _readers(graph, part, part, text, text)
         elif is_scan(client):
-            yield index, f"Scan {scan_nodes(graph.outputs).index(client) + 1}"
+            yield text, f"Scan {scan_nodes(graph.outputs).index(client) + 1}"
         else:
-            yield index, "a result of the function" if name == "Output" else f"an operation {name}"
+            is_result = operation == "Output"
+            yield text, "a result of the function" if is_result else f"an operation {operation}"

@@ -303,7 +303,7 @@ test_errors = words_test(
     (lambda: steps(1.5), ArgumentError, "count = 1.5", "integer"),
     (lambda: unrolled(gallery.loops["walk"]), ArgumentError, "random", "rng"),
     (lambda: unrolled(TRUNCATED), ArgumentError, "truncate_gradient = 2"),
-    (lambda: unrolled(gallery.loops["logistic"])(0.2), ArgumentError, "2 values", "x and r"),
+    (lambda: unrolled(gallery.loops["logistic"])(0.2), ArgumentError, "values = (0.2,)", "x and r"),
     (lambda: grad(unrolled(gallery.loops["extra"]))(0.2, 0.5), GradientError, "Node(", "PyTensor"),
     (lambda: grad(lambda a: np.sum(a, where=a > 0))(ones), GradientError, "does not accept"),
     (lambda: grad(lambda a: np.dot(a, ones))(ones[None, None]), GradientError, "np.matmul"),

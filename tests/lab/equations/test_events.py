@@ -355,6 +355,7 @@ def test_an_eager_recording_has_the_events_of_its_nodes_and_gradients():
     assert [events.role(end, m).value for m in (0, len(events))] == ["empty", "overwritten"]
     assert [events.role(start, m).value for m in (0, 1, 2)] == ["empty", "written", "preserved"]
     assert events.resting_role(end, len(events)) == "result"
+    assert events.resting_role(replace(end, row=99), 1) == "empty"  # of another recording
     resting = [events.resting_role(start, m).value for m in (0, 1, 2, len(events))]
     assert resting == ["empty", "intermediate", "intermediate", "done"]
     assert all(list(row) == KEYS for row in events.rows())

@@ -41,7 +41,6 @@ def stops(x0):
 GRAPHS = {
     "last": lambda x0: square(x0)[-1],
     "whole": lambda x0: square(x0),
-    "summed": lambda x0: square(x0).sum(),
     "last_two": lambda x0, n: square(x0, n)[-2:],
     "third_of_ten": lambda x0: square(x0, 10)[2],
     "only_its_shape": lambda x0: square(x0, 10).shape[0],

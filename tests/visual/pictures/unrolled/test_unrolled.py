@@ -19,10 +19,6 @@ from visual.scene.theme import Role
 x0 = pt.dscalar("x0")
 
 
-def nodes_of(cost):
-    return Unrolling(lab.trace(lab.derivative(cost, x0).values, {x0: 0.5})).nodes
-
-
 def test_a_loop_has_edges_from_the_loop_that_it_reads():
     """Step t of the second loop reads the value that step t of the first loop computes."""
     first = scan(lambda v: pt.sin(v) * 2, outputs_info=[x0], n_steps=4)
@@ -38,7 +34,8 @@ def test_a_loop_has_edges_from_the_loop_that_it_reads():
 def test_a_nonlinear_cost_needs_the_last_state():
     xs = scan(lambda v: v**2, outputs_info=[x0], n_steps=3)
     costs = xs[-1], (xs**2).sum()
-    linear, square = ({n.label: n.faded for n in nodes_of(cost)} for cost in costs)
+    traces = (lab.trace(lab.derivative(cost, x0).values, {x0: 0.5}) for cost in costs)
+    linear, square = ({n.label: n.faded for n in Unrolling(trace).nodes} for trace in traces)
     last = max(label for label in linear if not label.startswith(("d", "∂")))
     assert linear[last]
     assert not square[last]
