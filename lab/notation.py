@@ -415,7 +415,6 @@ def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
 
 def buffer_name(name: str, buffers: int) -> str:
     """Name the buffer of a gradient: ``buf``, or ``buf_dx`` in a Scan with several `buffers`."""
-    name = name.replace("[", "").replace("]", "")  # an index after the name is a position
     return f"buf_{name}" if buffers > 1 else "buf"
 
 

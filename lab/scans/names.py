@@ -11,7 +11,7 @@ from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.errors import printable
-from lab.scans.slices import constant_value, cut_of, links
+from lab.scans.slices import cut_of, links
 from lab.tape import Kind
 
 # Operations whose result has the name of its input.  A slice of a parameter is another value.
@@ -68,8 +68,6 @@ def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[
     for n, source in enumerate(sources):
         if isinstance(getattr(getattr(source, "owner", None), "op", None), Subtensor):
             own[n] = SLICE.sub("", own[n])  # the array can be renamed or replaced after the slice
-        if source is None and kinds[n] is Kind.PARAMETER:
-            own[n] = entry_name(inputs[n])
     names = [
         d or name or LETTERS.get(k, "v") for k, d, name in zip(kinds, declared, own, strict=True)
     ]
@@ -85,15 +83,6 @@ def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[
     unique = unique_names([*others, *arrays.values()])
     by_array = dict(zip(arrays, unique[len(others) :], strict=True))
     return (*(by_array[base] for base in bases), *unique[: len(others)])
-
-
-def entry_name(variable: Variable) -> str:
-    """Return the name ``w[0]`` of an entry of a named array; return "" for another variable."""
-    link = next(links(variable), None)
-    cuts = [] if link is None else link.indices
-    indices = [None if isinstance(n, slice) else constant_value(n) for n in cuts]
-    name = "" if link is None or None in indices else printable(link.base.name or "")
-    return f"{name}[{', '.join(map(str, indices))}]" if name else ""
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:

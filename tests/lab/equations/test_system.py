@@ -132,7 +132,7 @@ def test_symbols_by_role():
         (extra, VariableRole.OUTPUT, ["cube"]),
         (extra, VariableRole.PARAMETER, ["w"]),
         (lab.system(xs), VariableRole.SEQUENCE, ["u", "u2", "s"]),  # two arrays named u
-        (lab.system(xs), VariableRole.PARAMETER, ["w[0]", "p"]),  # an entry; unnamed
+        (lab.system(xs), VariableRole.PARAMETER, ["p", "p2"]),  # unnamed values
         (lab.system(ys), VariableRole.OUTPUT, ["v"]),  # not n, the number of steps
     ]
     for system, role, symbols in cases:
@@ -140,7 +140,7 @@ def test_symbols_by_role():
     given_ = {first: [0.5], second: [0.7], w: [0.9], x0: 1.0}
     trace = lab.trace(lab.derivative(xs[-1], x0), given_)
     leaves = trace.scans[0].formulas[0].leaves
-    assert sorted(leaf.variable for leaf in leaves) == ["p", "s", "u", "u2", "w[0]", "x"]
+    assert sorted(leaf.variable for leaf in leaves) == ["p", "p2", "s", "u", "u2", "x"]
     for words in ("x₀ = 1", "normal(0, 1)", "1 state and 1 non-numeric state"):
         assert words in str(walk)
 
