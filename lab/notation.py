@@ -287,7 +287,7 @@ class _Writer:
         if name in style.operators:
             strength = STRENGTH[name]
             first = {COMPARISON: SUM, DOT: FACTOR}.get(strength, strength)
-            first = PRODUCT if name == "placed" else first
+            first = PRODUCT if name in ("placed", "with") else first
             rest = first if name in ("Mul", "Dot") else first + 1
             return self._terms(arguments, style.operators[name], first, rest)
         if name == "Neg":

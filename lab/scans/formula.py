@@ -18,14 +18,17 @@ from lab.errors import printable
 from lab.notation import SLICE, STRENGTH, Call, Expression, Leaf, Number, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
+from lab.scans.names import unique_names
 from lab.scans.node import copy_graph, is_scan
 from lab.scans.operations import (
+    AXES,
     FUNCTIONS,
+    OPERATORS,
     basic_name,
     dimshuffle_index,
     is_row,
     output_index,
-    reduced_axes,
+    properties,
     unchanged_input,
 )
 from lab.scans.shared_terms import name_parts
@@ -94,7 +97,7 @@ def formulas(
     for node in toposort(simple, blockers=leaves):  # without recursion, because graphs can be deep
         for output in node.outputs:
             _expression(output, terms)
-    used_names = {leaf.variable for leaf in leaves.values()}
+    used_names = {term.variable for term in terms.values() if isinstance(term, Leaf)}
     return tuple(name_parts(_expression(result, terms), used_names) for result in simple)
 
 
@@ -112,10 +115,7 @@ def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Express
 def _cached_formulas(
     graph: FunctionGraph, leaves: tuple[Leaf, ...], names: tuple[str, ...]
 ) -> tuple[Expression, ...]:
-    """Return the result of `step_formulas`, cached for equal steps.
-
-    `names` are the names of inner loops, which the equality of graphs ignores.
-    """
+    """Return cached formulas; the equality of graphs ignores `names`, those of inner loops."""
     arguments, results = copy_graph(graph)
     return formulas(results, dict(zip(arguments, leaves, strict=True)))
 
@@ -125,7 +125,9 @@ def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:
         if isinstance(variable, Constant):
             terms[variable] = Number(constant_text(variable.data))
         elif variable.owner is None:
-            terms[variable] = Leaf(printable(variable.name or "input"), None, -1)
+            used = {term.variable for term in terms.values() if isinstance(term, Leaf)}
+            *_, name = unique_names([*used, printable(variable.name or "input")])
+            terms[variable] = Leaf(name, None, -1)
         else:
             terms[variable] = _operation(variable.owner, variable, terms)
     return terms[variable]
@@ -157,10 +159,12 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call(name.removesuffix("RV").lower(), arguments[2:])
     if is_scan(node):  # an inner loop: a function of its inputs
         arguments = tuple(dict.fromkeys(leaf for each in arguments for leaf in leaves_of(each)))
-    elif name == "Join" and arguments[0] == ZERO:  # axis 0
-        arguments = arguments[1:]
-    arguments += tuple(Number(f"axis={axis}") for axis in reduced_axes(node) or ())
+    elif (place := AXES.get(type(node.op).__name__)) is not None:
+        is_axis = isinstance(node.inputs[place], Constant)
+        arguments = (*arguments[:place], *arguments[place + is_axis :])
+    arguments += tuple(map(Number, properties(node)))
     called = getattr(node.op, "name", None) if isinstance(node.op, HasInnerGraph) else None
+    called = f"'{called}'" if called in {*OPERATORS, "list", "shape", SLICE} else called
     call = Call(called or FUNCTIONS.get(name, name.lower()), arguments)
     part = node.op.i if name == "Shape_i" else output_index(node, output)
     return call if part is None else _part(call, Number(str(part)))
@@ -221,23 +225,23 @@ def _reshaped(node: Apply, argument: Term) -> Term:
 def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
     """Return a part of an array, or an array with a changed part: ``x + (v at [k])``."""
 
-    def known(variable: Variable | None) -> Term:
-        return Number("") if variable is None else _expression(variable, terms)
+    def known(part: Variable | slice | None) -> Term:
+        if isinstance(part, slice):
+            ends = (part.start, part.stop, *([] if part.step is None else [part.step]))
+            return Call(SLICE, tuple(map(known, ends)))
+        return Number("") if part is None else _expression(part, terms)
 
     variable, value, indices = index_parts(node)
-    base, written = _expression(variable, terms), list[Term]()
-    for index in indices:
-        if isinstance(index, slice):
-            ends = (index.start, index.stop, *([] if index.step is None else [index.step]))
-            written.append(Call(SLICE, tuple(map(known, ends))))
-        else:
-            written.append(_expression(index, terms))
+    base, written = _expression(variable, terms), tuple(map(known, indices))
     if value is None:
         return _part(base, *written)
-    placed = Call("placed", (_expression(value, terms), Call("list", tuple(written))))
+    change = _expression(value, terms), Call("list", written)
+    if name == "add_at" and getattr(node.op, "ignore_duplicates", False):
+        return Call("add_ignoring_duplicates", (base, *change))
+    placed = Call("placed", change)
     operation = {"add_at": "Add", "set_at": "with"}[name]
     bases = base.arguments if isinstance(base, Call) and base.name == operation else (base,)
-    return placed if base == ZERO else Call(operation, (*bases, placed))
+    return placed if (base, operation) == (ZERO, "Add") else Call(operation, (*bases, placed))
 
 
 def _product(arguments: tuple[Term, ...]) -> Term:

@@ -2,22 +2,24 @@
 
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
-from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
 
 from lab.notation import STRENGTH
 from lab.scans.node import is_scan
-from lab.scans.slices import index_parts
+from lab.scans.slices import constant_value, index_parts
 
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
 # Operations that return the values of their input.
-TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
-TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "ViewOp", "Reshape"}
-TRANSPARENT |= {"Unbroadcast"}
+TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar", "ViewOp"}
+TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "Reshape", "Unbroadcast"}
 VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}  # operations that return values of their input
 FUNCTIONS = {"Abs": "abs", "Maximum": "max", "Minimum": "min", "Switch": "where"}
 FUNCTIONS |= {"ScalarMaximum": "max", "ScalarMinimum": "min", "Shape_i": "shape"}
 FUNCTIONS |= {"AllocDiag": "diag", "ExtractDiag": "diag", "MatrixInverse": "inv"}
 FUNCTIONS |= {"SortOp": "sort", "ArgSortOp": "argsort", "MakeVector": "list", "Join": "concat"}
+AXES = {"Join": 0, "Split": 1, "SortOp": 1, "ArgSortOp": 1}  # the input that is the axis
+# Properties that distinguish operations with the same name, and the values that formulas omit.
+PROPERTIES = {"axis": None, "offset": 0, "axis1": 0, "axis2": 1, "lower": False}
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
 # Names of operations whose index contains a slice.
@@ -30,8 +32,8 @@ def plain_name(node: Apply) -> str:
 
 
 def operation_name(node: Apply, output: Variable) -> str:
-    """Return the name of the operation of `output`, with its reduced axes and output index."""
-    name, axes, part = basic_name(node, output), reduced_axes(node), output_index(node, output)
+    """Return the name of the operation of `output`, with its properties and output index."""
+    name, part = basic_name(node, output), output_index(node, output)
     if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
         return PARTS[name]
     if name in OPERATORS:
@@ -45,7 +47,7 @@ def operation_name(node: Apply, output: Variable) -> str:
     if is_scan(node):
         name = node.op.name or "scan_fn"
     function = FUNCTIONS.get(name, name.removesuffix("RV").lower())
-    inside = "" if axes is None else f"({', '.join(f'axis={axis}' for axis in axes)})"
+    inside = f"({', '.join(found)})" if (found := properties(node)) else ""
     return f"{function}{inside}" if part is None else f"{function}{inside}[{part}]"
 
 
@@ -68,7 +70,7 @@ def unchanged_input(node: Apply, output: Variable) -> int | None:
 
 
 def basic_name(node: Apply, output: Variable) -> str:
-    """Return the name of an operation in expressions, without axes and index of the output."""
+    """Return the name of an operation in expressions, without properties and output index."""
     if isinstance(node.op, Elemwise):
         return plain_name(node)
     name = type(node.op.core_op if isinstance(node.op, Blockwise) else node.op).__name__
@@ -84,10 +86,17 @@ def basic_name(node: Apply, output: Variable) -> str:
     return "at" if name.endswith(("Subtensor", "Subtensor1")) else name
 
 
-def reduced_axes(node: Apply) -> tuple[int, ...] | None:
-    """Return the axes that an operation reduces; None unless it reduces some, but not all, axes."""
-    axes = node.op.axis if isinstance(node.op, CAReduce) else None
-    return axes if axes is not None and len(axes) < node.inputs[0].type.ndim else None
+def properties(node: Apply) -> tuple[str, ...]:
+    """Return the properties of an operation, such as ``axis=1``, but no axis if it uses all."""
+    op, texts = node.op.core_op if isinstance(node.op, Blockwise) else node.op, list[str]()
+    place = AXES.get(type(node.op).__name__)
+    axis = None if place is None else constant_value(node.inputs[place])
+    for name, omitted in PROPERTIES.items():
+        value = getattr(op, name, axis if name == "axis" else omitted)
+        values = value if isinstance(value, tuple) else () if value == omitted else (value,)
+        if name != "axis" or (values and len(values) < node.inputs[place == 0].type.ndim):
+            texts += (f"{name}={each}" for each in values)
+    return tuple(texts)
 
 
 def output_index(node: Apply, output: Variable) -> int | None:
