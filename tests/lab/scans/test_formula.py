@@ -14,6 +14,7 @@ import lab
 from lab.equations.quantities import Quantities
 from lab.loops import gallery
 from lab.notation import MAX_CHARACTERS, calls_of
+from lab.reports.canonical import outer_expression
 
 
 @pytest.mark.parametrize("wrt", ["W", "U", "x"])
@@ -28,10 +29,7 @@ def test_products_of_matrices_are_written_without_columns(wrt):
 
 @pytest.mark.parametrize(("name", "right", "wrong"), [("rnn", "Wᵀ", "W"), ("gap", "cos", "sin")])
 def test_a_wrong_equation_of_a_derivative_is_detected(name, right, wrong):
-    def change(printed):
-        return printed.replace(right, wrong)
-
-    assert list(backward_disagreements(gallery.loops[name], 1, change))
+    assert list(backward_disagreements(gallery.loops[name], 1, lambda s: s.replace(right, wrong)))
 
 
 STEPS = {
@@ -124,3 +122,23 @@ def test_the_outputs_of_an_inner_scan_are_distinct():
 
     trace = lab.trace(scan(step, outputs_info=[x], n_steps=2), {x: 1})
     assert re.search(r"\[0\]\[-1\] − .*\[1\]\[-1\]$", next(formulas_at(trace, 0, 0))[0])
+
+
+def test_different_operations_have_different_formulas():
+    x, i, v, y, z = pt.dmatrix("x"), pt.lvector("i"), pt.dvector("v"), pt.dvector(), pt.dvector()
+    named = scan(lambda a: a * 2, outputs_info=[v[0]], n_steps=3, name="with")
+    cases = {
+        "cumsum(x, axis=1)": x.cumsum(1),
+        "diag(x, offset=1)": pt.diagonal(x, 1),
+        "argmax(x, axis=1)": pt.argmax(x, 1),
+        "softmax(x, axis=0)": pt.special.softmax(x, 0),
+        "sort(x, axis=0)": pt.sort(x, 0),
+        "concat(x, x, axis=1)": pt.concatenate([x, x], 1),
+        "'with'(v)[1:][-1]": named[-1],
+        "add_ignoring_duplicates(v, 1, [i])": pt.inc_subtensor(v[i], 1, ignore_duplicates=True),
+        "(v + (2 at [0])) with (3 at [1])": pt.set_subtensor(pt.inc_subtensor(v[0], 2)[1], 3),
+        "0 with (v at [i])": pt.set_subtensor(pt.zeros(3)[i], v),
+        "input·input2": y * z,
+    }
+    for expected, variable in cases.items():
+        assert outer_expression(variable) == expected
