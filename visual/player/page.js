@@ -121,12 +121,12 @@ class Lesson {
 
   /** If the page omits the chosen run, select the most similar run of its loop and taps. Return the reason, or "". */
   replaceOmitted() {
-    const { runs, omitted } = this.data, { link } = this, chosen = link.split("&");
-    if (runs[link]) return "";
-    const loopAndTaps = link.slice(0, link.indexOf(this.selects.order.value));
-    const own = Object.keys(runs).filter((other) => other.startsWith(loopAndTaps));
-    const same = (other) => other.split("&").filter((part) => chosen.includes(part)).length;
-    this.select(linkPairs(own.reduce((best, other) => (same(other) < same(best) ? best : other)))); // of equals, the highest order
+    const { runs, omitted } = this.data, parts = (text) => text.split("&").filter(Boolean), chosen = parts(this.link);
+    if (runs[this.link]) return "";
+    const needed = ["loop", "taps"].flatMap((field) => parts(this.selects[field].value));
+    const own = Object.keys(runs).filter((other) => runs[other].packed && needed.every((part) => parts(other).includes(part)));
+    const same = (other) => parts(other).filter((part) => chosen.includes(part)).length;
+    if (own.length) this.select(linkPairs(own.reduce((best, other) => (same(other) < same(best) ? best : other)))); // of equals, the highest order
     return `${omitted} `;
   }
 
@@ -154,10 +154,10 @@ class Lesson {
 
   /** Show the run of the choices; the old run stays until the new run is unpacked. @param {number=} moment */
   async load(moment) {
-    const omitted = this.replaceOmitted(), packed = this.requested = this.data.runs[this.link];
+    const omitted = this.replaceOmitted(), packed = this.requested = this.data.runs[this.link] ?? { reason: "No other combination has a machine." };
     this.write();
     this.stage.hidden = this.valueRow.hidden = "reason" in packed;
-    if (packed.reason) return void (this.note.textContent = this.unknownChoices + packed.reason);
+    if (packed.reason) return void (this.note.textContent = this.unknownChoices + omitted + packed.reason);
     const run = packed.run ??= await unpack(packed.packed);
     if (this.requested !== packed) return; // the reader has made another choice meanwhile
     const isOther = this.run !== run, data = run.machine;

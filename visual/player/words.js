@@ -103,7 +103,7 @@ class Words {
     if (rule.example) this.rules.append("Example: ", show ? actionButton(rule.offer, show) : rule.offer);
     if (rule.parts) this.rules.append(element("span", { class: "why" }, `\n${rule.parts}`));
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
-      element(n && row[0] ? "td" : "th", n % 2 === 0 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
+      element(n && row[0] ? "td" : "th", n && n % 2 === 0 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
   }
 
   /** Show the sentences about the group in progress. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */

@@ -35,7 +35,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
-    """Return a Path. Raises ArgumentError for a folder or a suffix not in `suffixes`."""
+    """Return a Path. Raises ArgumentError for a wrong suffix, a folder, or a missing parent."""
     place, folder = as_path(path), quote(str(as_path(path).parent))
     if place.suffix.lower() not in suffixes:
         raise argument_error("path", str(path), f"{reason}.")

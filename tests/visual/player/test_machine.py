@@ -644,6 +644,7 @@ def test_a_sum_shows_at_most_eight_terms():
     trace = lab.trace(lab.derivative(sum(y[-1] for y in xs), x), {x: 0.5})
     longest = max(machine_of(trace).parts(), key=lambda part: len(part.terms))
     assert [term.product for term in longest.terms][7:] == ["… 3 more terms"]
+    assert len({*longest.reads}) == 1 + 10  # the target, and the gradients that the sum reads
     assert [line.count(Phrase(" × ")) for line in (longest.sentence, longest.exact)] == [6, 9]
     assert "".join(phrase.text for phrase in longest.sentence).endswith("+ … 3 more terms + 0")
 

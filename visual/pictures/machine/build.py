@@ -26,6 +26,7 @@ from visual.pictures.machine.columns import (
     title_of,
 )
 from visual.pictures.machine.content import (
+    MOST_LINES,
     MachineContent,
     MachineEvent,
     PartGroup,
@@ -35,7 +36,7 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.places import PlacedEvents
-from visual.pictures.machine.wording import MOST_LINES, Wording
+from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the maximum number of tapes of a machine
 Numbers = Sequence[int | None]  # the number of the event at each moment, or None for a rest
@@ -171,11 +172,9 @@ class Run:
         tap = next(tap for tap in self.columns.rows[at[0]].taps if index in tap.axis.rows)
         reads = self.wording.trace_events.step(scan, tap.axis.rows[index]).reads
         read = next(read for read in reads if read.argument == tap.argument)
-        ends, feeds = (
-            self.wording.trace_events.timeline.starts,
-            self.columns.trace.scans[scan].feeds,
-        )
-        first = max((ends[f.scan + 1] - 1 for f in feeds if f.into == tap.argument), default=0)
+        starts = self.wording.trace_events.timeline.starts
+        feeds = (f for f in self.columns.trace.scans[scan].feeds if f.into == tap.argument)
+        first = max((starts[feed.scan + 1] - 1 for feed in feeds), default=0)
         start = next(n for n, number in enumerate(numbers) if (number or 0) >= first)
         rest = SlotRole.INTERMEDIATE if first else SlotRole.INPUT
         roles = (SlotRole.READ if n in self._readers[place] else rest for n in numbers)

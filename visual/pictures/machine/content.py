@@ -44,7 +44,8 @@ class PartKind(StrEnum):
 
 
 WEIGHTS = {PartKind.FILL: 0.8, PartKind.RESTORED: 0.5}  # durations, relative to a sum
-MOST_ENTRIES, LISTED = 64, 4
+MOST_ENTRIES, LISTED = 64, 4  # the maximum sizes of an array with numbers, and with a list
+MOST_LINES = 8  # the maximum number of terms that play together
 
 
 @dataclass(frozen=True)
@@ -198,10 +199,7 @@ class PartGroup:
 
     @property
     def shown(self) -> list[int]:
-        """The indices of the parts to describe: the first two parts, or a part of each run.
-
-        With two runs, the described parts have different results if any results differ.
-        """
+        """The indices of the first two parts, or of one part per run, with other results if any."""
         first = [n for n, part in enumerate(self.parts) if not part.is_second]
         second = [n for n, part in enumerate(self.parts) if part.is_second]
         if not first or not second:

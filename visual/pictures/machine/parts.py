@@ -7,8 +7,8 @@ import numpy as np
 from lab.equations.events.records import Event, Read, SlotRole, Term, Write
 from lab.equations.factors import ONE
 from visual.layout.cells import full_text
-from visual.pictures.machine.content import LISTED, Key, Movement, Part, PartKind
-from visual.pictures.machine.wording import MOST_LINES, Wording
+from visual.pictures.machine.content import LISTED, MOST_LINES, Key, Movement, Part, PartKind
+from visual.pictures.machine.wording import Wording
 
 # A state of a slot: its first moment, its role, its resting role, and the value in the slot.
 State = tuple[int, SlotRole, SlotRole, np.ndarray | None]
@@ -69,12 +69,14 @@ def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iter
     A `Movement` of a formula has no factor and does not start in the target cell. The first
     `Movement` of a formula contains the cells of the given values that the formula reads.
     """
-    shown = MOST_LINES - 1 if len(write.terms) > MOST_LINES else MOST_LINES
-    for term in write.terms[:shown]:
-        yield _term(wording, cell_of, term)
-    if len(write.terms) > shown:
-        yield Movement(None, "", product=f"… {len(write.terms) - shown} more terms")
-    if write.terms:
+    terms, count = [_term(wording, cell_of, term) for term in write.terms], len(write.terms)
+    shown = MOST_LINES - 1 if count > MOST_LINES else MOST_LINES
+    yield from terms[:shown]
+    if rest := terms[shown:]:  # without lines from the cells that these terms read
+        cells = dict.fromkeys(n for term in rest for n in (term.source, *term.saved))
+        saved = tuple(n for n in cells if n is not None)
+        yield Movement(None, "", product=f"… {len(rest)} more terms", saved=saved)
+    if terms:
         return
     reads = {read: n for read in write.reads if (n := cell_of(read)) not in (None, target)}
     saved = tuple(dict.fromkeys(n for read, n in reads.items() if read.slot is None))

@@ -63,7 +63,9 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
         way = track(arrangement, part, term)
         chip = None if term.label and group.hides_factors else way.chip
         if chip is None or not term.label:
-            return replace(way, chip=chip, drops=_drops(arrangement, term, chip) if chip else ())
+            is_rest = part.kind is PartKind.SUM and not term.value  # "… 3 more terms": no lines
+            drops = () if chip is None or is_rest else _drops(arrangement, term, chip)
+            return replace(way, chip=chip, drops=drops)
         turns = TURNS if term.source not in (None, part.target) else ()
         factor, _ = pill(chip, term.label, arrangement.density, Role.READ)
         span = envelope_of(Polyline((*way.points, chip))).padded(factor.width, factor.height)

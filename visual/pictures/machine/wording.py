@@ -22,13 +22,12 @@ from lab.equations.quantities import Quantities, index_of
 from lab.notation import PLAIN, Call, Expression, Leaf, leaves_of, number_text, parenthesize, pieces
 from lab.records import cached_property
 from lab.traces.program import Instructions
-from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Number, Phrase
+from visual.pictures.machine.content import MOST_ENTRIES, MOST_LINES, Equation, Ink, Number, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents
 
 CELL_DIGITS = 4  # the digits of a number in a cell
 LONGEST = 48  # the maximum number of characters of a formula in a reason
 MOST_FACTORS, LONGEST_FACTORS = 3, 66  # the maximum numbers of factors and of their characters
-MOST_LINES = 8  # the maximum number of terms that play together
 IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 NEW_INKS = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
@@ -189,11 +188,8 @@ class Wording:
 
         digits = next((d for d in DIGITS if holds(new, right_value(d))), None)
         left, equal, close = self._left(write), Phrase(" = ", Ink.SIGN), Phrase(" ≈ ", Ink.SIGN)
-        sentence = (
-            *left,
-            equal if digits == CELL_DIGITS else close,
-            *right_phrases(CELL_DIGITS, short),
-        )
+        sign = equal if digits == CELL_DIGITS else close
+        sentence = *left, sign, *right_phrases(CELL_DIGITS, short)
         if isinstance(left[-1].text, Numeral):
             constants = {leaf: ("constant", as_printed(number)) for leaf, number in numbers.items()}
             texts = ((operand.leaf, self.number(operand.value)) for operand in operands)
@@ -286,13 +282,11 @@ class Wording:
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
             others = " The old value is 0."
         others += _local_derivatives(write, tape.is_total)
-        formula = readers[0].equation
-        if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
-            return f"{formula} reads {quantity} (step {step} of {scan}).{others}"
+        if len(readers) == 1 and parent.parent is None and len(readers[0].equation) <= LONGEST:
+            return f"{readers[0].equation} reads {quantity} (step {step} of {scan}).{others}"
         names = ", ".join(w.slot.quantity for w in readers[:3]) + (", …" if readers[3:] else "")
-        if names == quantity:
-            return f"Step {step} of {scan} adds to {quantity}.{others}"
-        return f"Step {step} of {scan} reads {quantity} to compute {names}.{others}"
+        does = f"adds to {names}" if names == quantity else f"reads {quantity} to compute {names}"
+        return f"Step {step} of {scan} {does}.{others}"
 
 
 def _local_derivatives(write: Write, is_total: bool) -> str:
