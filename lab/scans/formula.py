@@ -159,7 +159,7 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call(name.removesuffix("RV").lower(), arguments[2:])
     if is_scan(node):  # an inner loop: a function of its inputs
         arguments = tuple(dict.fromkeys(leaf for each in arguments for leaf in leaves_of(each)))
-    elif (place := AXES.get(type(node.op).__name__)) is not None:
+    elif (place := AXES.get(type(node.op).__name__)) is not None and not hasattr(node.op, "axis"):
         is_axis = isinstance(node.inputs[place], Constant)
         arguments = (*arguments[:place], *arguments[place + is_axis :])
     arguments += tuple(map(Number, properties(node)))

@@ -17,7 +17,7 @@ FUNCTIONS = {"Abs": "abs", "Maximum": "max", "Minimum": "min", "Switch": "where"
 FUNCTIONS |= {"ScalarMaximum": "max", "ScalarMinimum": "min", "Shape_i": "shape"}
 FUNCTIONS |= {"AllocDiag": "diag", "ExtractDiag": "diag", "MatrixInverse": "inv"}
 FUNCTIONS |= {"SortOp": "sort", "ArgSortOp": "argsort", "MakeVector": "list", "Join": "concat"}
-AXES = {"Join": 0, "Split": 1, "SortOp": 1, "ArgSortOp": 1}  # the input that is the axis
+AXES = {"Join": 0, "Split": 1, "SortOp": 1, "ArgSortOp": 1}  # the axis, if no property
 # Properties that distinguish operations with the same name, and the values that formulas omit.
 PROPERTIES = {"axis": None, "offset": 0, "axis1": 0, "axis2": 1, "lower": False}
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
@@ -89,7 +89,7 @@ def basic_name(node: Apply, output: Variable) -> str:
 def properties(node: Apply) -> tuple[str, ...]:
     """Return the properties of an operation, such as ``axis=1``, but no axis if it uses all."""
     op, texts = node.op.core_op if isinstance(node.op, Blockwise) else node.op, list[str]()
-    place = AXES.get(type(node.op).__name__)
+    place = None if hasattr(op, "axis") else AXES.get(type(node.op).__name__)
     axis = None if place is None else constant_value(node.inputs[place])
     for name, omitted in PROPERTIES.items():
         value = getattr(op, name, axis if name == "axis" else omitted)
