@@ -151,17 +151,25 @@ def answer(page, number, typed):
     page.locator(".exercise input").nth(number).press("Enter")
 
 
+def wait_until_stored(page, part):
+    """Wait until the page has received results with a part. Its policy forbids `wait_for_function`."""
+    for _ in range(1500):
+        if part in (page.evaluate("localStorage.getItem('scantape-progress')") or ""):
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"{part!r} was not stored within 30 seconds")
+
+
 def test_two_windows_store_the_answers_of_both(two_questions):
     address, context = two_questions
     left, right = (context.new_page() for _ in "ab")
     for page in (left, right):
         page.goto(address)
+    # Browsers drop one of two writes that cross: each waits until the other window has the last.
     left.evaluate("""localStorage.setItem("scantape-progress", '{"Is it 2?": null}')""")
+    wait_until_stored(right, "null")
     answer(right, 0, "7")
-    for _ in range(1500):  # at most 30 seconds; the policy of the page forbids `wait_for_function`
-        if 'tries":1' in left.evaluate("localStorage.getItem('scantape-progress')"):
-            break
-        left.wait_for_timeout(20)
+    wait_until_stored(left, 'tries":1')
     answer(left, 0, "1")  # after the wrong answer of the other window
     right.get_by_text("1 of 4 points; 1 of 2 answered.").wait_for()
     answer(right, 1, "2")
