@@ -178,7 +178,8 @@ def draw_ahead(bench: Bench) -> None:
 def _probable_changes(bench: LoopBench) -> Iterator[tuple[Key, object]]:
     """Yield the key and the value of probable changes, the most probable first."""
     order, steps = bench.state.order, bench.chosen.steps
-    yield from ((["order"], other) for other in (order + 1, order - 1) if 0 <= other <= HIGHEST)
+    others = sorted({*range(HIGHEST + 1)} - {order}, key=lambda other: abs(other - order - 0.1))
+    yield from ((["order"], other) for other in others)
     yield from ((["steps"], other) for other in (steps + 1, steps - 1))
     for state in bench.chosen.states:
         for tap in range(OLDEST_TAP, 0):

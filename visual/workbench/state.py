@@ -41,7 +41,7 @@ from visual.scene.shapes import Scene
 WRITTEN = "written"  # the default name of a loop from texts
 GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
-REMEMBERED, AHEAD = 16, 32  # results in a cache; drawing ahead fills most of the second cache
+REMEMBERED, AHEAD = 16, 64  # results in a cache; drawing ahead fills most of the second cache
 OPTIONS = replace(AT, name="options", help="options of the view")  # values by name, as for AT
 CONTRIBUTOR = boolean("contributor", "printed Scans, taps, and positions in buf[…]")
 OF_THE_VIEW = (VIEW, OPTIONS, THEME, RULE, CONTRIBUTOR)
