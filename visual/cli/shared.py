@@ -119,11 +119,7 @@ def show(words: object, end: str = "\n") -> None:
 
 
 def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
-    """Return ``(cost, wrt, given)`` of a loop or of a tuple; `given` may be None.
-
-    For a loop, `wrt` is the first variable. Raises ArgumentError if `subject`, with the name `name`
-    on the command line, is neither a loop nor ``(cost, wrt)`` nor ``(cost, wrt, given)``.
-    """
+    """Return ``(cost, wrt, given)`` of a loop or of a tuple; `given` may be None."""
     if isinstance(subject, Loop):
         graph = subject.build()
         return subject.cost(graph), graph.inputs[next(iter(subject.variables))], graph.given

@@ -51,10 +51,7 @@ def path() -> Path:
 
 
 def load(file: Path | None = None) -> dict[str, AnswerRecord]:
-    """Return the records of a file by question; by default, of the results file if it exists.
-
-    Raises ArgumentError for an unreadable or invalid file, and for a missing `file`.
-    """
+    """Return the records of a file by question; by default, of the results file if it exists."""
     try:
         answers = json.loads((file or path()).read_text(encoding="utf-8"))["answers"]
         return {str(name): AnswerRecord(**data) for name, data in answers.items()}

@@ -128,10 +128,7 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
 
 
 class ProductTable(Table):
-    """A table with a row for each step of the forward derivative, then of the pullback.
-
-    The rows of the pullback begin with the gradients that the step writes.
-    """
+    """A table with a row for each step of the forward derivative, then of the pullback."""
 
     parts = (TablePart(narrow=48, wide=104, height=44),)
 

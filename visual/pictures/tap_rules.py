@@ -110,10 +110,7 @@ class Generation:
 
 
 def generations(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
-    """Yield the tape of a variable, of its gradient, of the gradient of its gradient, and so on.
-
-    In the first tape, every write depends on every read.
-    """
+    """Yield the tape of a variable, of its gradient, of the gradient of its gradient, and so on."""
     arcs = tuple((r, w) for r in tape.reads for w in tape.writes if r != w)
     rules: Mapping[int, TapRule] = {}
     for order in range(orders + 1):

@@ -30,10 +30,7 @@ WORDS: Mapping[str, object] = {"True": True, "False": False, "None": None}
 
 
 def as_text(state: Mapping[str, object]) -> str:
-    """Return the text of a state, from which `from_text` restores an equal state.
-
-    Raises UnknownNameError for a key not in `KEYS`, and ArgumentError for an array of rank > 3.
-    """
+    """Return the text of a state, from which `from_text` restores an equal state."""
     flat = dict[str, object]()
     for key, value in state.items():
         if check_choice("key", key, KEYS) in MAPPINGS:
@@ -46,11 +43,7 @@ def as_text(state: Mapping[str, object]) -> str:
 
 
 def from_text(text: str) -> dict[str, object]:
-    """Return the state in a text, or in a link that ends in ``#`` and a text.
-
-    Raises ArgumentError for an invalid pair or for a text instead of a number, and
-    UnknownNameError for a key that is not in `KEYS`.
-    """
+    """Return the state in a text, or in a link that ends in ``#`` and a text."""
     state: dict[str, Any] = {}
     for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
         code, equals, written = pair.partition("=")

@@ -71,11 +71,7 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """Return two texts, from which `written_loop` restores a loop: the step, and the values.
-
-    The two texts do not contain the name of the loop. Returns None for a loop that `written_loop`
-    cannot restore.
-    """
+    """Return the step and the values, from which `written_loop` restores a loop, or None."""
     is_written = isinstance(loop.step, WrittenStep) and not loop.random
     if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
         return None
@@ -95,10 +91,7 @@ def short(number: float) -> str:
 
 
 def with_loop(bench: Bench, loop: object) -> LoopBench:
-    """Return the bench of another loop, with the same order, view, theme, and rule.
-
-    `contributor` and a named cost also remain. Raises LabError for an unknown or impossible loop.
-    """
+    """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
     loop = check_type("loop", loop_of(loop) if isinstance(loop, str) else loop, Loop, "a lab.Loop")
     names = ["order", "view", "theme", "rule", "contributor"]
     names += ["cost"] if isinstance(bench.state.cost, str) else []
