@@ -152,7 +152,7 @@ def answer(page, number, typed):
 
 
 def wait_until_stored(page, part):
-    """Wait until the page has received results with a part. Its policy forbids `wait_for_function`."""
+    """Wait until the page has results with a part. Its policy forbids `wait_for_function`."""
     for _ in range(1500):
         if part in (page.evaluate("localStorage.getItem('scantape-progress')") or ""):
             return
