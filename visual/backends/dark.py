@@ -36,7 +36,11 @@ def picture_style(name: str, svg: str) -> str:
 
 @cache
 def dark_colors() -> dict[Key, str]:
-    """Map each (CSS selector, attribute, light color) to the dark color with more contrast."""
+    """Return a dictionary from (CSS selector, attribute, light color) to the dark color.
+
+    If two roles have the same light color and different dark colors, both get the dark color with
+    the higher contrast.
+    """
     colors: dict[Key, str] = {}
     for key, (*_, dark) in zip(_colors(LIGHT), _colors(DARK), strict=True):
         colors[key] = max(colors.get(key, dark), dark, key=lambda c: contrast(c, DARK.background))

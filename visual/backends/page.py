@@ -105,7 +105,10 @@ def to_page(scene: Scene) -> str:
 
 
 def save_report(report: "Report", path: str | os.PathLike[str], theme: str = "light") -> Path:
-    """Write `report` as a page (.html) or as text (.txt) to `path`, and return the path."""
+    """Write `report` as a page (.html) or as text (.txt) to `path`, and return the path.
+
+    Raises ArgumentError for another suffix, an unknown theme, or a path that cannot be written.
+    """
     place = report_path(path, (".html", ".txt"), "expected a file that ends in .html or .txt")
     colors = THEMES[theme]
     content = f"{report}\n"

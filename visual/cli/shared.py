@@ -119,7 +119,11 @@ def show(words: object, end: str = "\n") -> None:
 
 
 def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
-    """Return ``(cost, wrt, given)`` of a loop or of a tuple; `given` may be None."""
+    """Return ``(cost, wrt, given)`` of a loop or of a tuple; `given` may be None.
+
+    For a loop, `wrt` is the first variable. Raises ArgumentError if `subject`, with the name `name`
+    on the command line, is neither a loop nor ``(cost, wrt)`` nor ``(cost, wrt, given)``.
+    """
     if isinstance(subject, Loop):
         graph = subject.build()
         return subject.cost(graph), graph.inputs[next(iter(subject.variables))], graph.given

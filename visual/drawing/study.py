@@ -29,7 +29,10 @@ from visual.pictures.machine.build import check_row_count
 
 @dataclass(frozen=True)
 class Frozen:
-    """A value of a cache key. Only `key` is compared: shape, dtype (if any), and bytes."""
+    """A number, a NumPy array, or nested lists of numbers as a part of a cache key.
+
+    Only `key` is compared: the shape, the dtype (if any), and the bytes of the value.
+    """
 
     key: tuple[tuple[int, ...], str | None, bytes]
     value: ArrayLike = field(compare=False)

@@ -51,7 +51,10 @@ def path() -> Path:
 
 
 def load(file: Path | None = None) -> dict[str, AnswerRecord]:
-    """Return the records of a file by question; by default, of the results file if it exists."""
+    """Return the records of a file by question; by default, of the results file if it exists.
+
+    Raises ArgumentError for an unreadable or invalid file, and for a missing `file`.
+    """
     try:
         answers = json.loads((file or path()).read_text(encoding="utf-8"))["answers"]
         return {str(name): AnswerRecord(**data) for name, data in answers.items()}

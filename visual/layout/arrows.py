@@ -148,7 +148,10 @@ def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
 def _factors(
     edges: Sequence[Edge], arrows: Sequence[Arrow], shapes: Sequence[Shape]
 ) -> Iterator[Group]:
-    """Yield the labels of factors that fit; the formulas below the cells contain all factors."""
+    """Yield the labels of the factors that fit on their arrows.
+
+    The other factors have no label, because the formulas below the cells contain all factors.
+    """
     if not any(edge.factor for edge in edges):
         return
     along = [points_along(arrow) for arrow in arrows]

@@ -182,7 +182,10 @@ def low_width(value: np.ndarray, label: str, is_typical: bool = False) -> float:
 
 
 def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
-    """Return a low box with a `label` next to the value or, in a higher box, above the value."""
+    """Return a low box with a `label` next to the value or, in a higher box, above the value.
+
+    A cell without a value contains only its label and its lines.
+    """
     value = each.value
     if value is None:
         return _group(each, (box, *_words(replace(each, label=label), box)), each.name)

@@ -68,7 +68,10 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
 
 
 def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
-    """Return the result of `with_gaps`, with a number instead of each gap for a single number."""
+    """Return the result of `with_gaps`, with a number instead of each gap for a single number.
+
+    A gap for one number would save no space.
+    """
     chosen = {*chosen}
     edges = chosen | ({min(every) - 1, max(every) + 1} if every else set())
     return with_gaps(chosen | {n + 1 for n in edges if n + 2 in edges}, every)

@@ -59,7 +59,10 @@ def dot_source(
     rightwards: bool,
     labeled: bool = True,
 ) -> str:
-    """Return the graph in the DOT language. If `labeled`, the texts in a box are its label."""
+    """Return the graph in the DOT language. If `labeled`, the texts in a box are its label.
+
+    A label contains spaces instead of control characters.
+    """
     names = {key: f"n{number}" for number, key in enumerate(boxes)}
     lines = ["digraph {", HEAD.format("LR" if rightwards else "TB")]
     lines += ["node [shape=box];"] if labeled else ["node [shape=box fixedsize=true];", NO_HEADS]

@@ -59,7 +59,10 @@ class NamedScan(Quantities):
         return count, f"{self.numbered_name}, step {step}"
 
     def heading(self, in_full: bool = False) -> tuple[str, str]:
-        """Return the title of a Scan with tapes, and a line about the purpose of the Scan."""
+        """Return the title of a Scan with tapes, and a line about the purpose of the Scan.
+
+        With `in_full`, the line contains the definition of the differentiated cost.
+        """
         scan, parent, name = self.scan, self.parent, self.numbered_name
         if scan.is_pushforward:
             line = "forward: a step reads the results of the previous step; no value is stored"
@@ -87,7 +90,10 @@ class NamedScan(Quantities):
 
 
 def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
-    """Return the purpose of a tape, or its kind and taps: ``mit-mot · reads 0, 1 · writes 1``."""
+    """Return the purpose of a tape, or its kind and taps: ``mit-mot · reads 0, 1 · writes 1``.
+
+    With `in_short`, omit the kind and the taps.
+    """
     if tape.is_total:
         return "running total over the steps"
     if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:

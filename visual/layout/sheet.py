@@ -48,7 +48,10 @@ class Sheet:
         return "" if self.on_paper else before + words
 
     def steps_of(self, steps: int, name: str) -> range:
-        """Return the range of shown steps of a loop that runs `steps` steps."""
+        """Return the range of shown steps of a loop that runs `steps` steps.
+
+        Raises ArgumentError, with the `name` of the loop, for a step that does not run.
+        """
         shown = range(steps) if self.steps is None else self.steps
         if shown.stop > steps:
             why = f"{name} runs {steps} steps; expected 0:{steps} or a part of it."

@@ -125,7 +125,11 @@ def tracks_in(uses: Uses) -> int:
 
 
 def _take_track(taken: Uses, ends: Point, source: Box, numbers: Iterable[int]) -> int:
-    """Add a path to `taken`, and return its track: the first free one of `numbers`, or the last."""
+    """Return the number of the track of a path between two `ends`, and add it to `taken`.
+
+    The track is the first of `numbers` that no path from another source uses between the ends, or
+    the last of `numbers`.
+    """
     (low, high), number = sorted(ends), 0
     for number in numbers:
         if all(n != number or box == source or high < a or b < low for a, b, box, n in taken):

@@ -128,7 +128,10 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
 
 
 class ProductTable(Table):
-    """A table with a row for each step of the forward derivative, then of the pullback."""
+    """A table with a row for each step of the forward derivative, then of the pullback.
+
+    The rows of the pullback begin with the gradients that the step writes.
+    """
 
     parts = (TablePart(narrow=48, wide=104, height=44),)
 

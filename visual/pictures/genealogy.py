@@ -67,7 +67,10 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
 
 
 def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
-    """Return a tree with the last `most` Scans of each order, and the tree in the DOT language."""
+    """Return a tree with the last `most` Scans of each order, and the tree in the DOT language.
+
+    The Scans of an order are in a row below the Scans that they differentiate.
+    """
     orders = [scan.order for scan in trace.scans]
     shown = [n for n, order in enumerate(orders) if orders[n + 1 :].count(order) < most]
     width = min(max(sheet.line / ACROSS - APART, NARROWEST), WIDEST)
@@ -81,7 +84,11 @@ def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
 
 
 def _box(trace: Trace, number: int, width: float) -> Piece:
-    """Return the box of a Scan: its order, its steps, the Scans that it reads, and its results."""
+    """Return the box of a Scan with its title, its order, and its number of steps.
+
+    Further lines contain the Scans whose results the Scan reads, except for its parent, and the
+    requested results that the Scan completes.
+    """
     last = {feed.into: feed.scan for feed in sorted(trace.feeds, key=lambda feed: feed.scan)}
     pairs = enumerate(zip(trace.names, trace.outputs, strict=True))
     results = [f"{n} = {values_text(v)}" for k, (n, v) in pairs if n and last.get(k) == number]

@@ -110,7 +110,10 @@ class Generation:
 
 
 def generations(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
-    """Yield the tape of a variable, of its gradient, of the gradient of its gradient, and so on."""
+    """Yield the tape of a variable, of its gradient, of the gradient of its gradient, and so on.
+
+    In the first tape, every write depends on every read.
+    """
     arcs = tuple((r, w) for r in tape.reads for w in tape.writes if r != w)
     rules: Mapping[int, TapRule] = {}
     for order in range(orders + 1):

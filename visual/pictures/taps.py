@@ -73,7 +73,10 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
 
 
 def _rows(strips: Mapping[tuple[str, ...], Sequence[Generation]]) -> Iterator[Row]:
-    """Yield the heading of each strip, then a row for its tape and a row for each gradient."""
+    """Yield the heading of each strip, then a row for its tape and a row for each gradient.
+
+    The keys of `strips` are the names of the variables with the same tape.
+    """
     for number, (names, strip) in enumerate(strips.items()):
         tape = strip[0].tape
         notes = [] if number or not strip[1:] else [_reversal(tape)]

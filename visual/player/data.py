@@ -92,7 +92,10 @@ def as_data(
 
 
 def _plain(value: Any, digits: int | None = None) -> Any:
-    """Return plain data: records become dictionaries, and a `Numeral` its place and style."""
+    """Return a value as plain data. A record becomes a dictionary, a `Numeral` its place and style.
+
+    With `digits`, round the floats.
+    """
     kind = value.__class__
     if kind is float:
         return value if digits is None else round(value, digits)

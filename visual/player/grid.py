@@ -125,7 +125,10 @@ CHOICES = (
 
 
 class ChoiceGrid:
-    """All checked choices of a page, in order. A choice None means its default."""
+    """All choices of a page, in order. A choice None means its default.
+
+    Raises ArgumentError for an invalid choice.
+    """
 
     def __init__(self, loops: Value, taps: Value, title: str, **chosen: Value) -> None:
         self.is_usual = all(each is None for each in (loops, chosen["orders"], chosen["rules"]))

@@ -30,7 +30,10 @@ WORDS: Mapping[str, object] = {"True": True, "False": False, "None": None}
 
 
 def as_text(state: Mapping[str, object]) -> str:
-    """Return the text of a state, from which `from_text` restores an equal state."""
+    """Return the text of a state, from which `from_text` restores an equal state.
+
+    Raises UnknownNameError for a key not in `KEYS`, and ArgumentError for an array of rank > 3.
+    """
     flat = dict[str, object]()
     for key, value in state.items():
         if check_choice("key", key, KEYS) in MAPPINGS:
@@ -43,7 +46,11 @@ def as_text(state: Mapping[str, object]) -> str:
 
 
 def from_text(text: str) -> dict[str, object]:
-    """Return the state in a text, or in a link that ends in ``#`` and a text."""
+    """Return the state in a text, or in a link that ends in ``#`` and a text.
+
+    Raises ArgumentError for an invalid pair or for a text instead of a number, and
+    UnknownNameError for a key that is not in `KEYS`.
+    """
     state: dict[str, Any] = {}
     for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
         code, equals, written = pair.partition("=")

@@ -166,7 +166,10 @@ class Machine(SavedAsPage, Widget):
         return moment
 
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
-        """Return the picture at the end of event `moment` (default: the present moment)."""
+        """Return the picture at the end of event `moment` (default: the present moment).
+
+        Raises ArgumentError for an unknown moment or theme.
+        """
         moment = self.moment if moment is None else self._check_moment({"value": moment})
         sheet = arrange(self.content, width, self.contributor)
         return still(sheet, moment).themed(theme)

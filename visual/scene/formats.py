@@ -49,7 +49,10 @@ def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: s
 
 
 def picture_path(path: str | os.PathLike[str], animate: bool) -> Path:
-    """Return `path` as a Path, if its suffix is a format of pictures and its folder exists."""
+    """Return `path` as a Path, if its suffix is a format of pictures and its folder exists.
+
+    With `animate`, only .svg and .gif are allowed. Raises ArgumentError for all other paths.
+    """
     suffix = as_path(path).suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if animate and suffix in SUFFIXES and suffix not in (".svg", ".gif"):

@@ -17,7 +17,10 @@ def sliders(
     usual: Mapping[str, np.ndarray],
     variables: Mapping[str, object],
 ) -> Iterator[Control]:
-    """Yield a slider for each entry of a real value, or a note for a large or other value."""
+    """Yield a slider for each entry of a real value, or a note for a large or other value.
+
+    The range of a slider contains the corresponding entry of `usual`.
+    """
     for name, value in values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))

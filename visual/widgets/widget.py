@@ -117,5 +117,9 @@ class SavedAsPage:
     page: Callable[[], str]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html, and return the path."""
+        """Write the page to `path`, which ends in .html, and return the path.
+
+        Raises ArgumentError for another suffix or a path that cannot be written. If `page` fails,
+        writes nothing.
+        """
         return write_whole(page_path(path), self.page())

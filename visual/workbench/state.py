@@ -277,7 +277,10 @@ class GraphBench(Bench):
     def from_graph(
         cls, cost: Variable, wrt: Variable, given: object, order: int = 1, model: object = None
     ) -> "GraphBench":
-        """Return the bench of a cost; an input without a unique name has a name: ``input 2``."""
+        """Return the bench of a cost with values `given` for its inputs.
+
+        An input without a unique name has a name such as ``input 2``.
+        """
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
             expected = "expected the values of the graph's inputs, as in {x0: 0.5}."
             raise argument_error("given", given, expected)

@@ -71,7 +71,11 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """Return the step and the values, from which `written_loop` restores a loop, or None."""
+    """Return two texts, from which `written_loop` restores a loop: the step, and the values.
+
+    The two texts do not contain the name of the loop. Returns None for a loop that `written_loop`
+    cannot restore.
+    """
     is_written = isinstance(loop.step, WrittenStep) and not loop.random
     if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
         return None
@@ -91,7 +95,10 @@ def short(number: float) -> str:
 
 
 def with_loop(bench: Bench, loop: object) -> LoopBench:
-    """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
+    """Return the bench of another loop, with the same order, view, theme, and rule.
+
+    `contributor` and a named cost also remain. Raises LabError for an unknown or impossible loop.
+    """
     loop = check_type("loop", loop_of(loop) if isinstance(loop, str) else loop, Loop, "a lab.Loop")
     names = ["order", "view", "theme", "rule", "contributor"]
     names += ["cost"] if isinstance(bench.state.cost, str) else []

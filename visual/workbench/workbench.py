@@ -310,7 +310,10 @@ WITHOUT_PYTHON = (
 
 
 def page_of(bench: Bench) -> Page | None:
-    """Return a page with the loop and the cost of a bench, or None for other choices."""
+    """Return a page with the loop and the cost of a bench, or None if a page cannot show the bench.
+
+    A page can show only the machine, a named cost, and the usual state of all other choices.
+    """
     cost = bench.state.cost
     if isinstance(bench, LoopBench) and isinstance(cost, str) and set(bench.choices) <= {"cost"}:
         return Page([bench.loop], orders=(1, 2, 3), costs=[cost])

@@ -145,7 +145,10 @@ class EagerTable(Table):
         return Row(title=title, about=lines)
 
     def _lines(self, node: NodeEvents, is_first: bool) -> Iterator[Line]:
-        """Yield a line for the node and, if its tape is open, a line for each of its gradients."""
+        """Yield a line for the node and, if its tape is open, a line for each of its gradients.
+
+        The lines of the first node of a tape include the heads of the columns.
+        """
         tape = self.recording.tapes[node.record.tape]
         is_open = self.opened in (None, tape.number)
         place = counted(len(tape.nodes), "node")

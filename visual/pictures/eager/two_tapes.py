@@ -94,7 +94,10 @@ def two_tapes(
 
 
 def _rows(title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> Iterator[Row]:
-    """Yield the initial values, the shown steps, and the values after the loop."""
+    """Yield the initial values, the shown steps, and the values after the loop.
+
+    A row contains the values and the gradients on the eager tape and in the Scan.
+    """
     every = list[Edge]()  # the arrows between the quantities of each side
     for number, side in enumerate(sides):
         for kind, pairs in enumerate(side.arrows):

@@ -115,7 +115,11 @@ class Run:
         return [write for write in event.writes if write.slot.key in self.columns.places]
 
     def scans(self, clock: Sequence[Tick], label: str = "") -> Iterator[ScanRows]:
-        """Yield the `ScanRows` of each Scan; `label` is the sign of the run in their names."""
+        """Yield the `ScanRows` of each Scan.
+
+        A derivative that writes later values first is backward. `label` is the sign of the run in
+        the names of its Scans.
+        """
         for number, scan in enumerate(self.columns.trace.scans):
             rows = (row for row in self.columns.rows if row.scan == number and not row.taps)
             times = next(([*row.times.values()] for row in rows if len(row.times) > 1), (0, 0))

@@ -33,7 +33,11 @@ MOST_NODES = 40
 
 
 def machine_of_recording(recording: Recording, entry: int | None = None) -> MachineContent:
-    """Return the machine of a recording, with the entry `entry` of arrays, or norms without one."""
+    """Return the machine of a recording of `lab.eager`.
+
+    Cells of arrays show the entry with the index `entry`, or norms if `entry` is None. Raises
+    GraphError for a recording without nodes or with more than `MOST_NODES` nodes.
+    """
     if not 0 < len(recording.nodes) <= MOST_NODES:
         raise GraphError(
             f"trace: expected a recording of 1 to {MOST_NODES} nodes, got {len(recording.nodes)}. "

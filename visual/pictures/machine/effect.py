@@ -27,7 +27,10 @@ class ComparedDerivative(NamedTuple):
 def effect_of(
     breakage: Breakage, first_wrong: int | None, first_read: int | None
 ) -> tuple[RuleEffect, str]:
-    """Return the effect of a rule and its title."""
+    """Return the effect of a rule and its title.
+
+    The arguments are the first moments of a wrong number and of an event that reads it.
+    """
     table = tuple(_table(breakage))
     effect = RuleEffect(
         breakage.rule.name,

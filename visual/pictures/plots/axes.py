@@ -43,7 +43,10 @@ Fill = Callable[[Axes], object]  # draws on the axes of a panel
 def draw_panel(
     width: float, high: float, title: str, fill: Fill, note: str = "", right: float = 8.0
 ) -> Piece:
-    """Return a panel of `width` pixels with a title, a note, and the content that `fill` draws."""
+    """Return a panel of `width` pixels with a title, a note, and the content that `fill` draws.
+
+    The axes are `high` pixels high, with `right` pixels to their right.
+    """
     name = printable(title), max(width - text_width(note, SMALL) - 8, 60), NAME
     head = Text(0, TITLE - 10, shortened(*name, bold=True), NAME, bold=True)
     end = printable(shortened(note, width - head.width - 8, SMALL))

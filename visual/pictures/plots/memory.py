@@ -70,8 +70,11 @@ def _role(buffer: BufferLifetime) -> Role:
 
 
 def _edges(report: Memory, width: float) -> np.ndarray:
-    """Return the left edge of each Scan, and the right edge of the last Scan."""
-    lengths = np.maximum(report.lengths, max(1, sum(report.lengths)) / 100)  # at least 1 %
+    """Return the left edge of each Scan, and the right edge of the last Scan.
+
+    A Scan of less than 1 % of all steps counts as 1 %.
+    """
+    lengths = np.maximum(report.lengths, max(1, sum(report.lengths)) / 100)
     return np.concatenate([[0.0], np.cumsum(lengths) / sum(lengths) * width])
 
 

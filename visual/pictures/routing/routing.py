@@ -140,7 +140,10 @@ class RoutingTable(Table):
             heads = {}
 
     def _cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
-        """Return the cell of an entry, which names the entries that it copies or that copy it."""
+        """Return the cell of an entry. The cell names the entries that it copies or that copy it.
+
+        An entry of the condition has the role of the input that it selects.
+        """
         name, id = array.entry_name(entry), (panel.number, array.name, entry)
         if len(array.values) == 1:  # the condition
             holds = bool(array.values[0].reshape(-1)[entry])

@@ -74,7 +74,10 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
 
 
 def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
-    """Map each differentiated Scan to a tape, the backward Scan, and the tape of the gradient."""
+    """Map each differentiated Scan to a tape, the backward Scan, and the tape of the gradient.
+
+    If several tapes have a gradient, the first that overwrites a slot is preferred.
+    """
     result: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
     for later, scan in enumerate(trace.scans):
         if scan.parent is None or scan.steps != trace.scans[scan.parent].steps or not scan.steps:

@@ -197,7 +197,10 @@ class StepCards(StepNodes):
         return self.named.leaf_at(leaf, self.step)
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
-        """Return the name of the gradient in a slot: before the step if `reads`, else after it."""
+        """Return the name of the gradient in a slot: before the step if `reads`, else after it.
+
+        Return "" for a leaf that contains no gradient.
+        """
         tape = self.named.scan.variable(leaf)
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
             return ""

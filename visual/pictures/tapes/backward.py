@@ -193,7 +193,10 @@ class Backward(Table):
         return self.scan.parent is None or self.named.is_passed_on(tape)
 
     def _notes(self, tape: TapeTrace, step: int) -> list[Note]:
-        """Return the notes on a tape after a step: its name, and positions like ``pos 0 → 1``."""
+        """Return the notes on a tape after a step: its name, and positions such as ``pos 0 → 1``.
+
+        The notes on an initial tape can state the source of its initial values.
+        """
         names = list[Note]([tape.name] if len(self.slots.tapes) > 1 else [])
         if step < 0 and self.named.parent is not None and self.named.seeded_by(tape.argument):
             return [self.named.direct_label(tape, None), self.named.seeds]

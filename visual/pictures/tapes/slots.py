@@ -35,7 +35,10 @@ State = tuple[Role, np.ndarray | None, np.ndarray | None]  # the role, the value
 
 
 class Slots:
-    """The slots of the `tapes` and the running `totals` of a Scan. A total has a single slot."""
+    """The slots of the `tapes` and the running `totals` of a Scan. A total has a single slot.
+
+    `time` maps the time indices of the loop and of its derivatives to columns.
+    """
 
     def __init__(self, named: NamedScan, run: Events) -> None:
         self.named, self.run, self.time = named, run, timeline(named.root.scan)

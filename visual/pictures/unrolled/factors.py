@@ -110,7 +110,10 @@ def _name(graph: Unrolling, edge: tuple[int, int]) -> str:
 def factor_labels(
     arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope]
 ) -> dict[int, tuple[Shape, ...]]:
-    """Return the labels that fit, by the number of their arrow. They touch no other shapes."""
+    """Return the labels that fit, by the number of their arrow. They touch no other shapes.
+
+    If the name of a factor does not fit, the label shows only the number.
+    """
     numbers = sorted(factors, key=lambda number: len(arrows[number].points))
     candidates = {n: _candidates(points_along(arrows[n]), factors[n]) for n in numbers}
     labels = place_labels(candidates, [arrow.points for arrow in arrows], boxes)
