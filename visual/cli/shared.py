@@ -13,16 +13,7 @@ from typing import Any, TypeAlias
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import (
-    ArgumentError,
-    LabError,
-    check_choice,
-    closest_match,
-    first_line,
-    listing,
-    quote,
-    shorten,
-)
+from lab import errors
 from lab.gradients.derivative import derivative
 from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
@@ -95,13 +86,13 @@ def drawing_arguments(options: argparse.Namespace) -> tuple[Any, Values | None, 
     for choice in map(DERIVATIVE.__getitem__, about):
         if choice is not STEPS or isinstance(about[choice.name], int):
             advice = "only for a loop. For a graph, pass --order or --at."
-            raise ArgumentError(f"{choice.option}: {advice}")
+            raise errors.ArgumentError(f"{choice.option}: {advice}")
     subject, given = derivative(cost, wrt, order), dict(given or {})
     inputs = {v.name or str(v): v for v in explicit_graph_inputs([cost])}
-    given |= {inputs[check_choice(AT.option, key, inputs)]: values[key] for key in values}
+    given |= {inputs[errors.check_choice(AT.option, key, inputs)]: values[key] for key in values}
     if missing := [key for key, variable in inputs.items() if variable not in given]:
         advice = f"Use --at {missing[0]}=…, or return (cost, wrt, given)."
-        raise ArgumentError(f"{name}: no value for {listing(missing)}. {advice}")
+        raise errors.ArgumentError(f"{name}: no value for {errors.listing(missing)}. {advice}")
     return subject, given, about
 
 
@@ -115,7 +106,9 @@ def show(words: object, end: str = "\n") -> None:
         raise
     except (OSError, ValueError) as error:  # ValueError: the stream is closed
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"out = '-': cannot write to standard output: {reason}.") from error
+        raise errors.ArgumentError(
+            f"out = '-': cannot write to standard output: {reason}."
+        ) from error
 
 
 def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
@@ -130,7 +123,7 @@ def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
     match subject:
         case (Variable(), [wrt] | wrt) | (Variable(), [wrt] | wrt, None | Mapping()):
             return subject[0], wrt, (*subject, None)[2]
-    got = f"{quote(subject)} of type {type(subject).__name__}"
+    got = f"{errors.quote(subject)} of type {type(subject).__name__}"
     raise option_error(option, name, f"expected a lab.Loop, a PyMC model, {RETURNED}, got {got}.")
 
 
@@ -144,10 +137,10 @@ def load(option: str, name: str) -> object:
         return loops[name]
     module, colon, function = name.partition(":")
     if not colon:
-        like = closest_match(name, loops)
-        hint = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
+        like = errors.closest_match(name, loops)
+        hint = f"did you mean {like}?" if like else f"the gallery has {errors.listing(loops)}."
         own = f"{name[:-3]}:FUNCTION" if name.endswith(".py") else "module:function"
-        advice = f"For your own loop or graph, write {shorten(own)}."
+        advice = f"For your own loop or graph, write {errors.shorten(own)}."
         raise option_error(option, name, f"{hint} {advice}")
     sys.path.insert(0, "")
     member: object = None
@@ -156,10 +149,10 @@ def load(option: str, name: str) -> object:
             raise ModuleNotFoundError(f"No module named {module!r}")
         member = getattr(importlib.import_module(module), function)
         result = member() if callable(member) else member
-    except (LabError, KeyboardInterrupt):
+    except (errors.LabError, KeyboardInterrupt):
         raise
     except BaseException as error:  # the user's module may raise any error
-        why = first_line(error)
+        why = errors.first_line(error)
         if isinstance(error, ModuleNotFoundError):
             why += ". Run the command in the folder of the module."
         elif isinstance(error, TypeError) and "required" in why:

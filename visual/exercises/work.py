@@ -16,16 +16,7 @@ from itertools import islice
 
 import numpy as np
 
-from lab.errors import (
-    argument_error,
-    check_function,
-    check_integer,
-    check_sequence,
-    check_type,
-    first_line,
-    listing,
-    quote,
-)
+from lab import errors
 from lab.notation import counted, number_text
 from lab.traces.trace import Trace
 from visual.exercises.answers import TRY, AnswerOutcome, AnswerVerdict, flatten
@@ -62,17 +53,17 @@ class Work:
     also: tuple[Function, ...] = ()
 
     def __post_init__(self) -> None:
-        check_type("name", self.name, str, "a text")
-        check_type("slips", self.slips, Mapping, "functions by feedback")
-        check_sequence("also", self.also, "a tuple of functions")
+        errors.check_type("name", self.name, str, "a text")
+        errors.check_type("slips", self.slips, Mapping, "functions by feedback")
+        errors.check_sequence("also", self.also, "a tuple of functions")
         named = {"right": [self.right], "slips": self.slips.values(), "also": self.also}
         for name, functions in named.items():
             for function in functions:
-                check_function(name, function)
+                errors.check_function(name, function)
         are_cases = isinstance(self.cases, tuple) and self.cases
         if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
-            raise argument_error("cases", self.cases, "expected tuples of arguments.")
-        check_sequence("hints", self.hints, "a tuple of texts", str)
+            raise errors.argument_error("cases", self.cases, "expected tuples of arguments.")
+        errors.check_sequence("hints", self.hints, "a tuple of texts", str)
 
     def __call__(self, written: Function) -> AnswerVerdict:
         """Return the verdict on a function. Save a right result, and each wrong try before it.
@@ -91,10 +82,10 @@ class Work:
 
     def check(self, written: Function, tries: int = 1) -> AnswerVerdict:
         """Return the verdict on the first case with a wrong result, or a verdict on all cases."""
-        check_integer("tries", tries, TRY, least=1)
-        check_function("written", written)
+        errors.check_integer("tries", tries, TRY, least=1)
+        errors.check_function("written", written)
         verdicts = (self._find_mistake(written, case, tries) for case in self.cases)
-        tested = f"Tested with {listing(map(_arguments, self.cases))}."
+        tested = f"Tested with {errors.listing(map(_arguments, self.cases))}."
         return next(filter(None, verdicts), AnswerVerdict(AnswerOutcome.RIGHT, tested))
 
     def _find_mistake(
@@ -110,14 +101,14 @@ class Work:
             raise
         except BaseException as error:  # the learner's code can raise any error
             where = traceback.extract_tb(error.__traceback__)[-1]
-            message = f"{first_line(error)} (line {where.lineno}: {where.line})"
+            message = f"{errors.first_line(error)} (line {where.lineno}: {where.line})"
             return wrong(f"With {_arguments(case)} the function stops: {message}.")
         if returned is None or returned is ...:
             return AnswerVerdict(AnswerOutcome.UNREADABLE, NOTHING)
         try:
             numbers = _numbers(returned)
         except (TypeError, ValueError, ArithmeticError, RecursionError):
-            return wrong(f"The function returns {quote(returned)}: expected numbers.")
+            return wrong(f"The function returns {errors.quote(returned)}: expected numbers.")
         is_set = isinstance(returned, set | frozenset)
 
         def is_result(function: Function) -> bool:
@@ -149,7 +140,7 @@ def _difference(numbers: list[float], result: object, is_set: bool, tries: int) 
 
 
 def _arguments(case: tuple[object, ...]) -> str:
-    return ", ".join(map(quote, case))
+    return ", ".join(map(errors.quote, case))
 
 
 def _gradient(trace: Trace) -> NamedScan:

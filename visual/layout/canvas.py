@@ -137,10 +137,7 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
 
 
 def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes with a different text for each different number of a quantity in a row.
-
-    Different numbers with equal texts get up to seven digits or, without space, an ellipsis.
-    """
+    """Return the shapes with a different text for each different number of a quantity in a row."""
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], list[NumberText]] = {}
     for group in groups_of(shapes):

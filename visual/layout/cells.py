@@ -36,12 +36,13 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
     """Return a number, or the norm of an array, as text: ``1.234`` or ``‖1.234‖``."""
     if value.ndim == 0:
         return number_text(value, digits)
-    return f"‖{number_text(norm(value), digits)}‖"
+    return f"‖{number_text(np.linalg.norm(value.astype('float64')), digits)}‖"
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
     """Return a number or a norm as text with the most digits that fit: 4 to 1, or ``-9e-3``."""
-    number, bar = norm(value) if value.ndim else value.item(), "‖" * (value.ndim > 0)
+    number = np.linalg.norm(value.astype("float64")) if value.ndim else value.item()
+    bar = "‖" * (value.ndim > 0)
     mantissa, e, exponent = f"{number:.0e}".partition("e")
     short = [f"{mantissa}e{int(exponent)}"] if isinstance(number, float) and e else []
     shown = [*(number_text(number, digits) for digits in (4, 3, 2, 1)), *short]
@@ -61,11 +62,6 @@ def values_text(value: np.ndarray) -> str:
 def is_listed(value: np.ndarray) -> bool:
     """Return whether `values_text` lists the entries of an array instead of its norm."""
     return value.ndim == 1 and len(value) <= 12
-
-
-def norm(value: np.ndarray) -> float:
-    """Return the Euclidean norm of all entries of an array."""
-    return float(np.sqrt(np.sum(np.abs(value.astype("float64")) ** 2)))
 
 
 def full_text(value: np.ndarray) -> str:
@@ -182,10 +178,7 @@ def low_width(value: np.ndarray, label: str, is_typical: bool = False) -> float:
 
 
 def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
-    """Return a low box with a `label` next to the value or, in a higher box, above the value.
-
-    A cell without a value contains only its label and its lines.
-    """
+    """Return a low box with a `label` next to the value or, in a higher box, above the value."""
     value = each.value
     if value is None:
         return _group(each, (box, *_words(replace(each, label=label), box)), each.name)

@@ -142,8 +142,4 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
             pairs += [(sequence.name, ONE_READ) for sequence in scan.sequences]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
         raise argument_error("tapes", tapes, "expected a Tape, Tapes by name, or a Trace.")
-    names_of: dict[Tape, tuple[str, ...]] = {}
-    for each, tape in pairs:
-        names = names_of.get(tape, ())
-        names_of[tape] = names if each in names else (*names, str(each))
-    return names_of
+    return {tape: tuple(dict.fromkeys(str(n) for n, t in pairs if t == tape)) for _, tape in pairs}

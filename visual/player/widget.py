@@ -102,8 +102,7 @@ def machine(
     Raises LabError if the run has no steps, has too many tapes, or lacks the `moment`; for a `rule`
     together with a second run; or for a `rule` with a trace from another process.
     """
-    if not isinstance(trace, Breakage | Recording):
-        check_type("trace", trace, Trace, EXPECTED)
+    check_type("trace", trace, (Trace, Breakage, Recording), EXPECTED)
     if other is not None:
         check_type("other", other, Trace, EXPECTED)
         if rule is not None or not isinstance(trace, Trace):

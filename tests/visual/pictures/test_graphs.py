@@ -72,7 +72,7 @@ def wrong_results(quantities, scan):
             [node.place.source], lambda s: scan.inside[s].inputs if isinstance(s, int) else ()
         )
         reached = find_reachable([node], lambda n: n.inputs)
-        wrong += [n.place for n in reached if n.is_argument and n.place not in needed]
+        wrong += [n.place for n in reached if n.term is None and n.place not in needed]
         argument_places = {before.place for before in node.inputs}
         others = (leaf for leaf in leaves_of(node.term) if leaf not in argument_places)
         wrong += [leaf for leaf in others if not quantities.is_total(leaf)]

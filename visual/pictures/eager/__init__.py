@@ -1,4 +1,1 @@
-"""Pictures of recordings of `lab.eager`.
-
-Start with `eager`. `two_tapes` draws a loop as an eager recording next to the tapes of its Scan.
-"""
+"""Pictures of recordings: `eager`, and `two_tapes`, with the tapes of the Scan of the same loop."""

@@ -98,10 +98,7 @@ class EagerTable(Table):
         self.parts = (part,) * max(1, len(self.contents))
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the heading, the shown operations in their order, and a note for each gap.
-
-        A long run shows the rows near the ends of the run and near the ends of the first two tapes.
-        """
+        """Yield the heading, the shown operations in their order, and a note for each gap."""
         yield self._heading()
         count, headed = len(self.operations), set[int]()
         row_of = {node: row for row, nodes in enumerate(self.operations) for node in nodes}

@@ -13,26 +13,14 @@ from lab.eager.records import GRADIENTS, NodeRecord, Recording
 from lab.equations.events.events import events
 from lab.equations.events.records import Event, Slot, Write
 from lab.errors import GraphError
-from visual.pictures.machine.content import (
-    Equation,
-    Ink,
-    MachineContent,
-    MachineEvent,
-    Number,
-    PartGroup,
-    PartKind,
-    Phrase,
-    ScanRows,
-    SlotCell,
-    TapeRow,
-)
+from visual.pictures.machine import content
 from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.wording import Wording
 
 MOST_NODES = 40
 
 
-def machine_of_recording(recording: Recording, entry: int | None = None) -> MachineContent:
+def machine_of_recording(recording: Recording, entry: int | None = None) -> content.MachineContent:
     """Return the machine of a recording of `lab.eager`.
 
     Cells of arrays show the entry with the index `entry`, or norms if `entry` is None. Raises
@@ -53,23 +41,23 @@ class _Wording(Wording):
     _: KW_ONLY
     nodes: Mapping[Slot, NodeRecord]  # the node of each slot
 
-    def equation(self, event: Event, write: Write) -> Equation:
+    def equation(self, event: Event, write: Write) -> content.Equation:
         """Return the sentence of a write: a sum, an operation on numbers, or the origin."""
         if any(term.factor is not None or write.adds_old for term in write.terms):
             return super().equation(event, write)
         values = (write.new, *(read.value for read in write.reads))
         if write.terms or not write.reads or any(map(np.ndim, values)):
             return self._in_symbols(write)
-        node, line = self.nodes[write.slot], [*self._left(write), Phrase(" ← ")]
+        node, line = self.nodes[write.slot], [*self._left(write), content.Phrase(" ← ")]
         numbers = {self.nodes[read.slot].number: read.value for read in write.reads if read.slot}
         for n, argument in enumerate(node.arguments):
-            line.append(Phrase(", " if n else f"{node.operation}("))
+            line.append(content.Phrase(", " if n else f"{node.operation}("))
             if isinstance(argument, str):
-                line.append(Phrase(argument))
+                line.append(content.Phrase(argument))
             else:
                 value = numbers[argument]
-                line.append(Number(self.number(value), Ink.PRESERVED, array=value))
-        return Equation((*line, Phrase(")")), (Phrase(write.formula),))
+                line.append(content.Number(self.number(value), content.Ink.PRESERVED, array=value))
+        return content.Equation((*line, content.Phrase(")")), (content.Phrase(write.formula),))
 
     def quantity(self, slot: Slot) -> str:
         """Return the name of the value or the gradient in a slot."""
@@ -83,12 +71,12 @@ class _Wording(Wording):
         verb = f"{write.slot} is {write.right}" if is_argument else write.formula
         return origin if is_seed else f"{verb}."
 
-    def _in_symbols(self, write: Write) -> Equation:
+    def _in_symbols(self, write: Write) -> content.Equation:
         """Return the sentence of a write with names instead of numbers."""
         bracket = self._bracket(write.new)
         right = f"({write.right}){bracket}" if bracket else write.right
         sign = " ← " if bracket or not np.ndim(write.new) else " is the norm of "
-        return Equation((*self._left(write), Phrase(sign), Phrase(right)))
+        return content.Equation((*self._left(write), content.Phrase(sign), content.Phrase(right)))
 
 
 class _Builder:
@@ -100,33 +88,33 @@ class _Builder:
         self.rows = list(dict.fromkeys((slot.scan, slot.argument) for slot in self.events.slots))
         self.numbers: dict[Slot | None, int] = {slot: n for n, slot in enumerate(self.events.slots)}
 
-    def machine(self) -> MachineContent:
+    def machine(self) -> content.MachineContent:
         result = self.recording.result.value
         names = ["gradients" if argument else "values" for _, argument in self.rows]
-        return MachineContent(
+        return content.MachineContent(
             title="Each node sends a contribution to each of its parents",
             unit="node",
             scans=tuple(self._scans()),
-            rows=tuple(TapeRow(n, name, name) for n, name in enumerate(names)),
+            rows=tuple(content.TapeRow(n, name, name) for n, name in enumerate(names)),
             cells=tuple(map(self._cell, self.events.slots)),
             events=tuple(map(self._event, self.events)),
             times=tuple(range(len(self.recording.nodes))),
             results=(("result", (self.wording.number(np.asarray(result)),)),),
         )
 
-    def _scans(self) -> Iterator[ScanRows]:
+    def _scans(self) -> Iterator[content.ScanRows]:
         """Yield a `ScanRows` for each row. Its events precede the first write to the next row."""
         writes = [self._row(write.slot) for event in self.events for write in event.writes]
         starts = [*map(writes.index, range(len(self.rows))), len(writes)]
         for n, (tape, argument) in enumerate(self.rows):
             function = self.recording.tapes[tape].function
             span = range(starts[n], starts[n + 1])
-            yield ScanRows(n + 1, function, f"tape {tape}", bool(argument), argument, span)
+            yield content.ScanRows(n + 1, function, f"tape {tape}", bool(argument), argument, span)
 
     def _row(self, slot: Slot) -> int:
         return self.rows.index((slot.scan, slot.argument))
 
-    def _cell(self, slot: Slot) -> SlotCell:
+    def _cell(self, slot: Slot) -> content.SlotCell:
         writes = {e.number: w for e in self.events for w in e.writes if w.slot == slot}
         states, value = list[State](), None
         for moment in range(len(self.events) + 1):
@@ -135,9 +123,11 @@ class _Builder:
             states.append((moment, self.events.role(slot, moment), resting, value))
         column, keys = self.nodes[slot].number, keys_of(self.wording, states)
         is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
-        return SlotCell(self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end)
+        return content.SlotCell(
+            self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end
+        )
 
-    def _event(self, event: Event) -> MachineEvent:
+    def _event(self, event: Event) -> content.MachineEvent:
         (write,) = event.writes
         slot, target = write.slot, self.numbers[write.slot]
         part = part_of(self.wording, lambda read: self.numbers.get(read.slot), event, write, target)
@@ -146,6 +136,6 @@ class _Builder:
             source = write.terms[0].source
             origin = "its seed" if source is None else f"a contribution from {source.name}"
             heading = f"{slot} receives {origin}"
-            part = part if source else replace(part, kind=PartKind.FILL)
-        groups = (PartGroup((part,)),)
-        return MachineEvent(event.number, self._row(slot), event.step, groups, heading)
+            part = part if source else replace(part, kind=content.PartKind.FILL)
+        groups = (content.PartGroup((part,)),)
+        return content.MachineEvent(event.number, self._row(slot), event.step, groups, heading)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.reports.breaking.breakage import Breakage, precise
-from lab.reports.breaking.rules import EXAMPLES, Mistake
+from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.content import Ink, Phrase, RuleEffect
 
 
@@ -31,15 +31,17 @@ def effect_of(
 
     The arguments are the first moments of a wrong number and of an event that reads it.
     """
-    table = tuple(_table(breakage))
+    table, rule = tuple(_table(breakage)), breakage.rule
+    signs = (("✓ correct rule for ", Ink.PLAIN), (f"✗ {rule.name}: ", Ink.WRONG), ("", Ink.NAME))
+    lines = zip(signs, rule.lines or ("", rule.change, ""), strict=True)
     effect = RuleEffect(
-        breakage.rule.name,
-        _rule_lines(breakage.rule),
+        rule.name,
+        tuple(Phrase(sign + line, ink) for (sign, ink), line in lines if line),
         first_wrong,
         first_read,
         table,
         parts=breakage.parts,
-        example=EXAMPLES.get(breakage.rule.name) if breakage.visible is None else None,
+        example=EXAMPLES.get(rule.name) if breakage.visible is None else None,
     )
     return effect, _title(breakage, table)
 
@@ -77,10 +79,3 @@ def _entry(breakage: Breakage) -> tuple[int, ...]:
         return (0,) * row.true.ndim
     error = np.nan_to_num(np.abs(row.broken - row.true), nan=np.inf)
     return tuple(int(n) for n in np.unravel_index(np.argmax(error), error.shape))
-
-
-def _rule_lines(rule: Mistake) -> tuple[Phrase, ...]:
-    """Return the assignments of the correct and the faulty rule, and the meaning of symbols."""
-    signs = (("✓ correct rule for ", Ink.PLAIN), (f"✗ {rule.name}: ", Ink.WRONG), ("", Ink.NAME))
-    lines = zip(signs, rule.lines or ("", rule.change, ""), strict=True)
-    return tuple(Phrase(sign + line, ink) for (sign, ink), line in lines if line)

@@ -1,4 +1,1 @@
-"""The phases picture: the eleven phases of a derivation, with the part that each phase adds.
-
-Start with `phases`; `pieces` draws the parts, and `sentences` explains them.
-"""
+"""The picture `phases`: `pieces` draws the parts of a step, and `sentences` explains them."""

@@ -1,4 +1,1 @@
-"""Plots of a run, drawn with matplotlib: start with `values`, `influence`, or `memory`.
-
-`series` computes the numbers, and `axes` draws curves and heat maps as shapes.
-"""
+"""Plots: `values`, `influence`, and `memory`. `series` computes numbers; `axes` draws shapes."""

@@ -1,4 +1,1 @@
-"""Two pictures of the primitives where, cat, narrow, and clamp, which copy entries of arrays.
-
-`routing` draws a call of a primitive, and `transposed` draws a step of a tape as such calls.
-"""
+"""Pictures of where, cat, narrow, and clamp: `routing`, and `transposed` for a step of a tape."""

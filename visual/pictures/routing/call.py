@@ -152,11 +152,6 @@ class RoutedCall:
         numbers, entries = (a.reshape(-1) for a in (self.sources.input, self.sources.entry))
         return self.inputs[int(numbers[entry])], int(entries[entry])
 
-    def label(self, array: RoutedArray) -> str:
-        """Return the name of an input and, if known, which entries of the output copy it."""
-        region = REGIONS.get((self.linear.primitive, array.name))
-        return array.name if region is None else f"{array.name}: {region}"
-
     def is_repeated(self, array: RoutedArray) -> bool:
         """Return whether the primitive broadcasts an input."""
         is_elementwise = self.linear.primitive in ("where", "clamp")

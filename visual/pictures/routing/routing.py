@@ -17,7 +17,7 @@ from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
-from visual.pictures.routing.call import PANELS, Panel, RoutedArray, RoutedCall
+from visual.pictures.routing.call import PANELS, REGIONS, Panel, RoutedArray, RoutedCall
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -52,7 +52,8 @@ def routing(
     call = RoutedCall(primitive, inputs, cotangent, tangents, metadata)
     words: dict[Role, str] = {}
     for array in call.inputs:
-        role, label = _role_of(array), call.label(array)
+        role, region = _role_of(array), REGIONS.get((primitive, array.name))
+        label = array.name if region is None else f"{array.name}: {region}"
         words[role] = f"{words[role]}, {label}" if role in words else label
     words[Role.UNNEEDED] = "not copied; its gradient is 0"
     words[Role.UNDEFINED] = "kink: x is equal to a bound; by convention, x is copied"

@@ -1,4 +1,1 @@
-"""The step graph: the formulas of a step with their values, arranged by Graphviz.
-
-Start with `stepgraph`, which draws the graph of `nodes`.
-"""
+"""The step graph: `stepgraph` draws the graph of `nodes`, which Graphviz arranges."""

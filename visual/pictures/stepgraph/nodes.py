@@ -33,11 +33,6 @@ class StepNode:
     term: Expression | None = None
 
     @property
-    def is_argument(self) -> bool:
-        """Whether the node is a value that the step reads."""
-        return isinstance(self.place, Leaf) and self.term is None
-
-    @property
     def target(self) -> Leaf | None:
         """The leaf that a result writes or, for another node, the leaf of the node."""
         return self.place.target if isinstance(self.place, StepResult) else self.place

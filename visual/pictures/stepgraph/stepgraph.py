@@ -121,7 +121,7 @@ class StepCards(StepNodes):
         value = self.value(node.place, self.step)
         is_result = isinstance(node.place, StepResult)
         key = f"{self.named.number}:node {number}"
-        if node.target is not None and (is_result or node.is_argument):
+        if node.target is not None and (is_result or node.term is None):
             key = self.named.leaf_key(node.target, self.step)  # as in other pictures
         width = ON_PAPER if self.sheet.on_paper else ARGUMENT
         bold, numbers = [(name, 0, "")], list[FormulaLine]()
@@ -180,7 +180,7 @@ class StepCards(StepNodes):
             role = self._role(place.target)
             role = role if role is Role.OVERWRITTEN else Role.RESULT
             return role, self._name(place.target), self._quantity(place.target, False)
-        if not node.is_argument:
+        if node.term is not None:
             return Role.INTERMEDIATE, place.variable, ""
         name, variable, is_forward = self._name(place), scan.variable(place), scan.parent is None
         if isinstance(variable, SequenceTrace):
