@@ -23,6 +23,7 @@ from visual.pictures.machine import content
 from visual.pictures.machine.arrange import DENSE, NARROW, Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.frames import ROLES, SEED, shares
+from visual.pictures.machine.pair import differ
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import ADDED, MOVED, near_scans, spans
 from visual.pictures.machine.tracks import part_layouts
@@ -137,14 +138,13 @@ def _layout(layout: Arrangement, width: float, shows_buffers: bool) -> dict[str,
     }
 
 
-def _legend(cells: Sequence[content.SlotCell]) -> list[tuple[str, ...]]:
+def _legend(cells: Sequence[content.SlotCell]) -> list[tuple[str, str, str]]:
     """Return the CSS class, the term, and the meaning of each look that occurs in the run."""
     shown: set[str] = {key.role for cell in cells for key in cell.keys}
-    shown |= {"seed" for cell in cells if cell.has_seed}
     shown |= {"wrong" for cell in cells if cell.wrong_from is not None}
-    looks: dict[str, str] = {**ROLES, "seed": SEED}
-    classes = {text: name for name, text in looks.items() if name in shown}
-    return [(name, *text.split(": ")) for text, name in classes.items()]
+    looks = {look: name for name, look in ROLES.items() if name in shown}
+    seed = [("seed", *SEED)] * any(cell.has_seed for cell in cells)
+    return [(name, look.word, look.meaning) for look, name in looks.items()] + seed
 
 
 def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, 
     """
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
-        wrong = (k.moment for k in cell.keys if k.full == cell.at(first).full)
+        wrong = (k.moment for k in cell.keys if not differ(k.array, cell.at(first).array))
         wrong_from = next(moment for moment in wrong if moment > first - 1)
     text = cell.keys[0].text if cell.keys[0].role == SlotRole.INPUT else ""
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None

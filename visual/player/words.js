@@ -3,7 +3,7 @@
 
 const START = "Press play, or drag the bar: each event ";
 const UNITS = { Scan: "is one step of one Scan, or fills its tape.", node: "appends a node, or adds to a gradient." };
-const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
+const COLUMNS = { name: "", correct: "correct", faulty: "faulty", differences: "finite differences", ratio: "ratio" };
 const plain = (text) => ({ text, ink: "plain" }); // a phrase
 
 /**
@@ -102,8 +102,8 @@ class Words {
     const show = rule.example && showExample?.(rule.example);
     if (rule.example) this.rules.append("Example: ", show ? actionButton(rule.offer, show) : rule.offer);
     if (rule.parts) this.rules.append(element("span", { class: "why" }, `\n${rule.parts}`));
-    this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
-      element(n && row[0] ? "td" : "th", n && n % 2 === 0 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
+    this.table.replaceChildren(...[COLUMNS, ...rule.table].map((row) => element("tr", {}, ...Object.keys(COLUMNS).map((key) =>
+      element(row.name && key !== "name" ? "td" : "th", row.is_wrong && ["faulty", "ratio"].includes(key) ? { class: "wrong" } : {}, row[key])))));
   }
 
   /** Show the sentences about the group in progress. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */

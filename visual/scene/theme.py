@@ -19,41 +19,39 @@ class Role(StrEnum):
     plain text, the pair of `brackets` around the text of a box marks the role.
     """
 
+    word: str
+    meaning: str
     brackets: str
 
-    INPUT = "input: passed to the loop", "()"
-    SEED = "seed: direct gradient of the cost", "<>"
-    INTERMEDIATE = "intermediate: computed, used later", "  "
-    UNNEEDED = "unused: does not affect the result", "``"
-    WAITING = "pending: still zero or empty", ".."
-    PRESERVED = "preserved: read, unchanged", "=="
-    OVERWRITTEN = "overwritten: read, then replaced", "**"
-    RESTORED = "restored: written back (↺)", "=*"
-    NEW = "new: just computed, or a result", "[]"
-    SPENT = "done: not used again", ",,"
-    UNWRITTEN = "uninitialized: memory without a value", "??"
-    READ = "saved: value read by this step", "||"
-    RESULT = "result: used outside this Scan", "[]"
-    REUSED = "reused: forward result, not recomputed", "{}"
-    BACKWARD = "backward: computed in the backward pass", "//"
-    UNDEFINED = "undefined: no derivative rule", "!!"
-    UNTRACED = "untraced: not recorded on the tape", "%%"
-    WRONG = "wrong: differs from the correct value", "##"
-    PANEL = "group: parts that belong together", "  "
-    FIRST = "first: from the first input", "##"
-    SECOND = "second: from the second input", "++"
-    THIRD = "third: from the third input", "^^"
+    INPUT = "input", "passed to the loop", "()"
+    SEED = "seed", "direct gradient of the cost", "<>"
+    INTERMEDIATE = "intermediate", "computed, used later", "  "
+    UNNEEDED = "unused", "does not affect the result", "``"
+    WAITING = "pending", "still zero or empty", ".."
+    PRESERVED = "preserved", "read, unchanged", "=="
+    OVERWRITTEN = "overwritten", "read, then replaced", "**"
+    RESTORED = "restored", "written back (↺)", "=*"
+    NEW = "new", "just computed, or a result", "[]"
+    SPENT = "done", "not used again", ",,"
+    UNWRITTEN = "uninitialized", "memory without a value", "??"
+    READ = "saved", "value read by this step", "||"
+    RESULT = "result", "used outside this Scan", "[]"
+    REUSED = "reused", "forward result, not recomputed", "{}"
+    BACKWARD = "backward", "computed in the backward pass", "//"
+    UNDEFINED = "undefined", "no derivative rule", "!!"
+    UNTRACED = "untraced", "not recorded on the tape", "%%"
+    WRONG = "wrong", "differs from the correct value", "##"
+    PANEL = "group", "parts that belong together", "  "
+    FIRST = "first", "from the first input", "##"
+    SECOND = "second", "from the second input", "++"
+    THIRD = "third", "from the third input", "^^"
 
-    def __new__(cls, legend: str, brackets: str) -> "Role":
-        """Return the role with this text in legends and these brackets in plain text."""
-        role = str.__new__(cls, legend)
-        role._value_, role.brackets = legend, brackets
+    def __new__(cls, word: str, meaning: str, brackets: str) -> "Role":
+        """Return the role with this term, this meaning, and these brackets in plain text."""
+        role = str.__new__(cls, f"{word}: {meaning}")
+        role._value_ = f"{word}: {meaning}"
+        role.word, role.meaning, role.brackets = word, meaning, brackets
         return role
-
-    @property
-    def word(self) -> str:
-        """The term, without the definition."""
-        return self.value.split(":")[0]
 
 
 # The edge of a box, and the lines in a box that distinguish roles in print without color.

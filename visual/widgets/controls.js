@@ -71,7 +71,7 @@ const MAKERS = {
     const more = element("select", { "aria-label": `more ${control.label}` }, ...others);
     more.addEventListener("change", () => more.value && ask(more.value));
     const set = (value) => {
-      const chosen = tabs.findIndex((tab) => tab.textContent === value), focusable = Math.max(0, chosen);
+      const chosen = control.options.slice(0, MAIN).findIndex(([option]) => option === value), focusable = Math.max(0, chosen);
       tabs.forEach((tab, n) => setAttributes(tab, { "aria-selected": n === chosen, tabindex: n === focusable ? 0 : -1 }));
       more.value = chosen < 0 ? value : "";
       more.toggleAttribute("data-shown", chosen < 0);

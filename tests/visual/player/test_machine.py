@@ -530,9 +530,9 @@ def test_each_rule_is_shown_at_order_3_and_its_example_is_changed_by_it(rule):
     widget = visual.machine(broken(POWER, 3, rule))
     machine = widget.content
     for row, exact in zip(machine.mistake.table, DERIVATIVES, strict=True):
-        assert float(row[1]) == pytest.approx(exact, rel=1e-5)
-        assert float(row[3]) == pytest.approx(exact, rel=1e-2)
-    faulty = number_text(float(machine.mistake.table[-1][2]))
+        assert float(row.correct) == pytest.approx(exact, rel=1e-5)
+        assert float(row.differences) == pytest.approx(exact, rel=1e-2)
+    faulty = number_text(float(machine.mistake.table[-1].faulty))
     last = {(c.name, c.at(machine.moments).text) for c in machine.cells if second(machine, c)}
     assert ("dC″/dx₀", faulty) in last
     shown = {shape.content for shape in widget.scene(0).walk() if isinstance(shape, Text)}

@@ -200,8 +200,10 @@ class Run:
         if event is None:
             scan, step = tick
             return MachineEvent(0, scan, None if step < 0 else step, (), "")
-        groups, heading = tuple(self._groups(event, index)), self.wording.heading(event)
-        heading = heading if groups else f"{heading}: its slots are not shown"
+        groups, heading = tuple(self._groups(event, index)), f"Scan {event.scan + 1}"
+        inside = "" if event.nested is None else "; this step contains Scans"
+        heading += ": its tape is filled" if event.step is None else f", step {event.step}{inside}"
+        heading += "" if groups else ": its slots are not shown"
         return MachineEvent(event.number, event.scan, event.step, groups, heading)
 
     def _groups(self, event: Event, index: Index) -> Iterator[PartGroup]:

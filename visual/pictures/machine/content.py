@@ -269,7 +269,7 @@ class RuleEffect:
     lines: tuple[Phrase, ...]
     first_wrong: int | None  # the first moment with a wrong number
     first_read: int | None  # the first moment at which an event has read a wrong number
-    table: tuple[tuple[str, ...], ...]
+    table: tuple[object, ...]
     parts: str = ""
     example: Mapping[str, object] | None = None
 

@@ -1,16 +1,17 @@
 """The effect of a faulty rule: its assignments, and a table of the derivatives it changes."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
-from lab.reports.breaking.breakage import Breakage, precise
+from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.content import Ink, Phrase, RuleEffect
 
 
-class ComparedDerivative(NamedTuple):
+@dataclass(frozen=True)
+class ComparedDerivative:
     """The name of a derivative, and the texts of its values and of the ratio faulty / correct."""
 
     name: str
@@ -18,10 +19,12 @@ class ComparedDerivative(NamedTuple):
     faulty: str
     differences: str  # finite differences
     ratio: str
+    is_wrong: bool
 
     def __str__(self) -> str:
         """Return the values in one line."""
-        return "{}: correct {}, faulty {}, finite differences {}".format(*self)
+        values = f"correct {self.correct}, faulty {self.faulty}"
+        return f"{self.name}: {values}, finite differences {self.differences}"
 
 
 def effect_of(
@@ -53,7 +56,7 @@ def _title(breakage: Breakage, table: Sequence[ComparedDerivative]) -> str:
     shown = table[breakage.visible - 1]
     if breakage.rows[breakage.visible - 1].broken is None:
         return f"With the faulty rule, {shown.name} cannot be computed"
-    if shown.ratio and "[" not in shown.name:
+    if shown.ratio and not breakage.rows[breakage.visible - 1].true.ndim:
         return f"With the faulty rule, {shown.name} is {shown.ratio} times its value"
     return f"With the faulty rule, {shown.name} is {shown.faulty}, not {shown.correct}"
 
@@ -68,8 +71,9 @@ def _table(breakage: Breakage) -> Iterator[ComparedDerivative]:
         ratio = ""
         if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
             ratio = f"{float(faulty / true):.4g}"
-        name, texts = f"{row.name}{index}", map(precise, (true, faulty, near))
-        yield ComparedDerivative._make((name, *texts, ratio))
+        is_wrong = Effect.from_values(row.true[entry], faulty) is not Effect.RIGHT
+        texts = precise(true), precise(faulty), precise(near)
+        yield ComparedDerivative(f"{row.name}{index}", *texts, ratio, is_wrong)
 
 
 def _entry(breakage: Breakage) -> tuple[int, ...]:

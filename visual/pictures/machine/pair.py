@@ -114,7 +114,7 @@ def _mark_wrong(line: E, correct: Equation | None, value: np.ndarray | None) -> 
     own = [piece for piece in line.sentence if isinstance(piece, Number)]
     other = [p.array for p in correct.sentence if isinstance(p, Number)] if correct else []
     compared = zip(own, other if len(own) == len(other) else [value], strict=False)
-    red = [id(number) for number, true in compared if _differ(true, number.array)]
+    red = [id(number) for number, true in compared if differ(true, number.array)]
     sentence = (replace(p, ink=Ink.WRONG) if id(p) in red else p for p in line.sentence)
     return replace(line, sentence=tuple(sentence))
 
@@ -209,12 +209,12 @@ def _with_twins(
         if is_faulty and twin is not None:
             pair = cells[twin], cell
             moments = sorted({int(key.moment) for each in pair for key in each.keys})
-            wrong = (m for m in moments if _differ(*(each.at(m).array for each in pair)))
+            wrong = (m for m in moments if differ(*(each.at(m).array for each in pair)))
             cell = replace(cell, wrong_from=next(wrong, None))
         yield twin, cell
 
 
-def _differ(correct: np.ndarray | None, faulty: np.ndarray | None) -> bool:
+def differ(correct: np.ndarray | None, faulty: np.ndarray | None) -> bool:
     """Return whether two values differ. The relative error of an entry must exceed `CLOSE`."""
     if correct is None or faulty is None or correct.size != faulty.size:
         return correct is not faulty

@@ -90,7 +90,7 @@ def _scene(
         roles = {r: OTHERS if r is Role.INTERMEDIATE else "" for r in Role if r in drawn}
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
         if any(cell.has_seed for cell in machine.cells):
-            below.append(Text(sheet.margin, bottom + 11, SEED, 11, muted=True))
+            below.append(Text(sheet.margin, bottom + 11, ": ".join(SEED), 11, muted=True))
             bottom += 16
     lines = folded(machine.title, arrangement.width - 16, 15, bold=True)
     above = [Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines)]

@@ -7,9 +7,9 @@ An equation shows the digits and the colors of the cells. Its sign is ``=`` if t
 agree to half a unit of the last digit, otherwise ``≈``.
 """
 
-import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,11 @@ class Operand:
     leaf: Leaf
     value: np.ndarray
     ink: Ink
+    term: int = 0  # the index of its summand; the old value follows the terms
 
 
 # The right side of an equation; the expression is None if numbers cannot explain the equation.
-RightSide = tuple[Expression | None, list[Operand]]
+RightSide = tuple[Expression | None, dict[Leaf, Operand]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +69,6 @@ class Wording:
     def named(self) -> tuple[Quantities, ...]:
         """For each Scan, the names of its quantities."""
         return tuple(Quantities.each(self.trace_events.trace))
-
-    def heading(self, event: Event) -> str:
-        """Return the name of an event: ``Scan 2, step 1``, or ``Scan 2: its tape is filled``."""
-        if event.step is None:
-            return f"Scan {event.scan + 1}: its tape is filled"
-        inside = "" if event.nested is None else "; this step contains Scans"
-        return f"Scan {event.scan + 1}, step {event.step}{inside}"
 
     def _index(self, value: np.ndarray) -> int | None:
         """Return the index of the entry that represents an array, or None for its norm."""
@@ -155,18 +149,24 @@ class Wording:
         if write.role is SlotRole.RESTORED:
             return Equation((*self._left(write), Phrase(" is written back unchanged")))
         expression, operands = (self._sum if write.terms else self._formula)(event, write)
-        numbers = {o.leaf: n for o in operands if (n := self.scalar(o.value)) is not None}
+        values = {leaf: self.scalar(operand.value) for leaf, operand in operands.items()}
+        numbers = {leaf: number for leaf, number in values.items() if number is not None}
         new = self.scalar(write.new)
         if expression is None or new is None or len(numbers) < len(operands):
             return self._in_symbols(write)
-        marks = {operand.leaf: f"{n}" for n, operand in enumerate(operands)}
-        split = pieces(expression, marks.__getitem__, IN_SUMS if write.terms else PLAIN)
-        line = [operands[int(text)] if n % 2 else text for n, text in enumerate(split)]
+        written = list[Operand]()  # a formula can contain a number more than once
+
+        def mark(leaf: Leaf) -> str:
+            written.append(operands[leaf])
+            return "0"
+
+        line: list[str | Operand] = [*pieces(expression, mark, IN_SUMS if write.terms else PLAIN)]
+        line[1::2] = written
         short = line
         if (more := len(write.terms) - MOST_LINES + 1) > 1:  # a long sum
-            ends = [n for n, piece in enumerate(line) if piece == " + "]
-            old = line[ends[-1] :] if write.adds_old else []
-            short = [*line[: ends[MOST_LINES - 2]], f" + … {more} more terms", *old]
+            first = [operand for operand in operands.values() if operand.term < MOST_LINES - 1]
+            old = (" + ", [*operands.values()][-1]) if write.adds_old else ()
+            short = [*line[: 2 * len(first)], f" + … {more} more terms", *old]
         finite = numbers if all(map(np.isfinite, map(float, numbers.values()))) else {}
 
         def right_value(digits: int) -> float | None:
@@ -192,7 +192,7 @@ class Wording:
         sentence = *left, sign, *right_phrases(CELL_DIGITS, short)
         if isinstance(left[-1].text, Numeral):
             constants = {leaf: ("constant", as_printed(number)) for leaf, number in numbers.items()}
-            texts = ((operand.leaf, self.number(operand.value)) for operand in operands)
+            texts = ((operand.leaf, self.number(operand.value)) for operand in operands.values())
             inputs = {n: ("input", "", t.place) for n, t in texts if isinstance(t, Numeral)}
             right, reads = Instructions(), dict[Leaf, tuple[Any, ...]]({**constants, **inputs})
             right.term(expression, lambda leaf: right.add(*reads[leaf]))
@@ -201,12 +201,12 @@ class Wording:
         return Equation(sentence, (*left, equal if digits else close, *exact))
 
     def _sum(self, event: Event, write: Write) -> RightSide:
-        """Return a sum as products of numbers, or (None, []) for a product of arrays."""
+        """Return a sum as products of numbers, or (None, {}) for a product of arrays."""
         products: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
             factor, source, ink = term.factor, term.source, self.ink(event, term.source)
             if factor is None and term.reads and np.ndim(write.new):
-                return None, []  # the numbers of one entry do not explain a product of arrays
+                return None, {}  # the numbers of one entry do not explain a product of arrays
             if factor is None or source is None:
                 products.append([(term.value, Ink.PLAIN)])
             elif term.expression == ONE:
@@ -214,20 +214,20 @@ class Wording:
             elif np.shape(factor) in ((), np.shape(source.value)):
                 products.append([(source.value, ink), (factor, Ink.SAVED)])
             else:
-                return None, []
+                return None, {}
         if write.adds_old and write.old is not None:
             products.append([(write.old, Ink.OLD)])
-        leaves = (Leaf("", None, n) for n in itertools.count())
-        sides = [[Operand(next(leaves), *factor) for factor in product] for product in products]
+        leaves = (Leaf("", None, n) for n in count())
+        sides = [[Operand(next(leaves), *f, n) for f in each] for n, each in enumerate(products)]
         calls = (Call("Mul", tuple(operand.leaf for operand in product)) for product in sides)
-        return Call("Add", tuple(calls)), [operand for product in sides for operand in product]
+        return Call("Add", tuple(calls)), {o.leaf: o for product in sides for o in product}
 
     def _formula(self, event: Event, write: Write) -> RightSide:
-        """Return the formula of a forward write with its numbers; (None, []) if it reads arrays."""
+        """Return the formula of a forward write with its numbers; (None, {}) if it reads arrays."""
         if write.expression is None or any(np.ndim(read.value) for read in write.reads):
-            return None, []
+            return None, {}
         reads = zip(leaves_of(write.expression), write.reads, strict=True)
-        operands = [Operand(leaf, r.value, INKS.get(r.role, Ink.SAVED)) for leaf, r in reads]
+        operands = {leaf: Operand(leaf, r.value, INKS.get(r.role, Ink.SAVED)) for leaf, r in reads}
         return write.expression, operands
 
     def _in_symbols(self, write: Write) -> Equation:
@@ -258,10 +258,8 @@ class Wording:
         index = None if tape.is_total else index_of(tape, write.slot.row)
         quantity = parent.quantity_name(tape.gradient_of, index) if tape.gradient_of else ""
         if write.role is SlotRole.RESTORED:
-            return (
-                f"Step {step} of {scan} adds to {quantity or 'a slot'}: new = old + …, and no "
-                "later step reads old. The gradient of old is the gradient of new."
-            )
+            adds = f"adds to {quantity or 'a slot'}: new = old + …, and no later step reads old."
+            return f"Step {step} of {scan} {adds} The gradient of old is the gradient of new."
         held = parent.scan.buffers if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
         readers = [
