@@ -118,9 +118,9 @@ DRAWN = f"""(moments) => moments.map((moment) => {{
 WRONG = {
     "lines": "for (const event of whole.events) event.near = [1]",
     "factors": "layout.pill[1] = 20",
-    "bars": "for (const box of layout.boxes) for (const bar of box.entries) bar[3] += 1",
+    "bars": "for (const box of layout.boxes) for (const bar of box.entries) bar.reach += 1",
     "strips": "layout.headings[0].ground.y += 1",
-    "numbers": "for (const box of layout.boxes) box.anchors[1][1] += 1",
+    "numbers": "for (const box of layout.boxes) box.anchors.number[1] += 1",
 }
 
 

@@ -89,10 +89,9 @@ class Picture {
     shape("rect", { x, y, width, height, rx: 5 }, group);
     shape("rect", { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 3, class: "inner" }, group);
     if (cell.corner.length) shape("path", { d: path(cell.corner), class: "corner" }, group);
-    const [mark, value, name, position] = cell.anchors.map(([x, y], n) => shape("text", { x, y, class: ["mark", "number", "name", "position"][n] }, group));
-    value.setAttribute("font-size", cell.letters);
-    name.textContent = cell.label;
-    position.textContent = `${cell.position}`.replace("-", "−");
+    const text = (kind, content = "", size = {}, [x, y] = cell.anchors[kind]) => shape("text", { x, y, class: kind, ...size }, group, content);
+    const mark = text("mark"), value = text("number", "", { "font-size": cell.letters }), name = text("name", cell.label);
+    text("position", `${cell.position}`.replace("-", "−"));
     return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
   }
 
@@ -138,7 +137,7 @@ class Picture {
     node.value.textContent = isChosen ? entries[this.entry] : "";
     if (isChosen) return;
     const heights = shares(values);
-    cell.entries.forEach(([x, y, width, reach], n) => {
+    cell.entries.forEach(({ x, y, width, reach }, n) => {
       const kind = `${cell.is_listed ? "" : "bar"}${n === this.entry ? " chosen" : ""}`;
       if (cell.is_listed) return shape("text", { x, y, "data-entry": n, class: kind }, list, entries[n]);
       shape("rect", { x: x - width / 2, y: y - reach, width, height: 2 * reach, class: kind, "data-entry": n }, list);

@@ -304,7 +304,7 @@ def test_no_text_of_contributors_is_behind_a_line_a_factor_or_a_cell(name, order
     sheet = arrange(machine_of(gallery.loops[name].trace(order=order)), width, contributor=True)
     labels = [heading.label for heading in sheet.headings]  # on strips, which cover lines
     for box in sheet.boxes:
-        (x, y), text = box.anchors[3], str(box.position)
+        (x, y), text = box.anchors["position"], str(box.position)
         labels.append(Text(box.x + x, box.y + y, text, 11, "middle"))
         assert (x, y > box.height / 2) == (0, True)
     areas = [Envelope(t.left, t.y - 0.74 * t.size, t.left + t.width, t.y + 2) for t in labels]

@@ -5,7 +5,7 @@ and a row is a tape. Rows are `TALL` if at most `MOST_TALL` rows are not low, `C
 `MOST_COMPACT` are not low, and otherwise `DENSE`.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import accumulate, chain, pairwise
 
@@ -88,10 +88,11 @@ class CellBox(SlotCell):
         return Envelope(left, top, self.x + self.width / 2, self.y + self.height / 2)
 
     @property
-    def anchors(self) -> tuple[Point, ...]:
-        """The points of ↺ (a restored value), number, name, and position, from the center."""
-        right, top = self.width / 2, -self.height / 2
-        return (right - 3, top + 11), (0, 0.36 * self.letters), (0, top - 4), (0, 10 - top)
+    def anchors(self) -> dict[str, Point]:
+        """The points of the texts, from the center; `mark` is ↺, for a restored value."""
+        mark, top = (self.width / 2 - 3, 11 - self.height / 2), -self.height / 2
+        number, name, position = 0.36 * self.letters, top - 4, 10 - top
+        return {"mark": mark, "number": (0, number), "name": (0, name), "position": (0, position)}
 
     @property
     def corner(self) -> tuple[Point, ...]:
@@ -101,14 +102,14 @@ class CellBox(SlotCell):
         return line if self.has_seed else ()
 
     @cached_property
-    def entries(self) -> list[tuple[float, ...]]:
-        """The point of each listed number, or the start, width, and maximum length of each bar."""
+    def entries(self) -> list[dict[str, float]]:
+        """The point of each listed number, or the start, width, and longest `reach` of each bar."""
         count = max(len(key.entries) for key in self.keys)
         middles = [n - (count - 1) / 2 for n in range(count)]
         if self.is_listed:
-            return [(0, ENTRY * n + 4) for n in middles]
+            return [{"x": 0, "y": ENTRY * n + 4} for n in middles]
         wide, high = (self.width - 8) / max(1, count), self.height / 2 - 3
-        return [(wide * n, 0, wide, high) for n in middles]
+        return [{"x": wide * n, "y": 0, "width": wide, "reach": high} for n in middles]
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class Arrangement:
         return {
             n: Envelope(box.x, low - NAME, box.x, low).padded(wide / 2, 0)
             for n, box in enumerate(self.boxes)
-            for low in [box.y + box.anchors[2][1]]
+            for low in [box.y + box.anchors["name"][1]]
             if (wide := text_width(box.label, NAME))
         }
 
@@ -165,7 +166,7 @@ class Arrangement:
     def texts(self) -> list[Envelope]:
         """The rectangles of positions, and of headings on strips."""
         cells = [box for box in self.boxes if box.below]
-        middles = ((box.x, box.y + box.anchors[3][1], integers(box.position)) for box in cells)
+        middles = ((b.x, b.y + b.anchors["position"][1], integers(b.position)) for b in cells)
         texts = (Text(*middle, NAME, "middle") for middle in middles)
         on_strips = (heading.label for heading in self.headings if heading.ground)
         return [envelope_of(text) for text in (*texts, *on_strips)]
@@ -178,32 +179,32 @@ def arrange(
 
     With `contributor`, add space for positions below cells, printed Scans, and taps.
     """
-    is_narrow, least = contributor or width < NARROW, POSITION * contributor
-    left, most = 6.0 if is_narrow else LABELS, (width - 12) * contributor
+    is_narrow = contributor or width < NARROW
+    left, position = 6.0 if is_narrow else LABELS, POSITION if contributor else 0.0
     hidden = [time.hidden if isinstance(time, Gap) else 0 for time in machine.times]
     shares = [GAP_COLUMN if count else 1.0 for count in hidden]
     pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
     edges = [*accumulate((pitch * share for share in shares), initial=left)]
     middles = [(start + end) / 2 for start, end in pairwise(edges)]
     rows = sum(not row.is_low for row in machine.rows)
-    is_tall = rows <= MOST_TALL
-    usual = TALL if is_tall else COMPACT if rows <= MOST_COMPACT else DENSE
-    terms = [*_terms(machine)]
-    sums = (term for _, kind, term, *way in terms if kind is PartKind.SUM and way == [0, 1])
-    factors = (text_width(term.label, usual.factor, bold=True) + 10 for term in sums)
-    widest, gap = _widest_number(machine), max([FACTOR, *factors])
-    box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
+    usual = TALL if rows <= MOST_TALL else COMPACT if rows <= MOST_COMPACT else DENSE
+    lines, widest = [*_lines(machine)], _widest_number(machine)
+    sums = ((term, a, b) for kind, term, a, b in lines if kind is PartKind.SUM and a.row == b.row)
+    near = (term for term, a, b in sums if abs(a.column - b.column) == 1)
+    gap = max([FACTOR, *(text_width(t.label, usual.factor, bold=True) + 10 for t in near)])
+    most = 112.0 if usual is TALL else 92.0
+    box_width = min(most, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
     box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
     is_cramped = pitch - box_width < gap - 1e-9 or box_width < SMALLEST * widest  # a cut number
-    if is_cramped:
+    if is_cramped:  # factors are below the boxes
         box_width = (0.86 if is_narrow else 0.76) * pitch
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
-    # Rows with lines over other cells, and the upper rows of lines with factors.
-    bows = {row for row, _, _, down, n in terms if not down and n > 1}
-    leaps = {row - max(down, 0) for row, _, term, down, _ in terms if term.label and down}
-    densities, listed = list[Density](), set[int]()
-    for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
-        density = OUTPUT if row.is_low and not is_tall else usual
+    # The rows with lines over other cells, and the upper rows of lines with factors.
+    arcs = {b.row for _, _, a, b in lines if a.row == b.row and abs(a.column - b.column) > 1}
+    leaps = {min(a.row, b.row) for _, term, a, b in lines if term.label and a.row != b.row}
+    densities, listed = list[Density](), list[bool]()
+    for number, row in enumerate(machine.rows):
+        density = OUTPUT if row.is_low and usual is not TALL else usual
         after = machine.rows[number + 1 : number + 2]  # the next row, if any
         ends_scan = any(row.scan != r.scan and row.is_second == r.is_second for r in after)
         if usual is DENSE and not is_narrow and ends_scan:
@@ -211,20 +212,21 @@ def arrange(
         elif is_cramped and density is usual:
             density = replace(usual, below=max(usual.under + LOW, usual.below))
         arrays = [key.entries for c in machine.cells if c.row == number for key in c.keys]
-        lines = max((len(array) for array in arrays if len(array) <= LISTED), default=0)
-        below = density.below + least + (2 * density.chip if contributor and number in leaps else 0)
-        high = max(density.box, ENTRY * lines + 5 if lines else 0)
-        densities.append(replace(density, box=high, below=below))
-        widths = [text_width(text, SMALLEST, bold=True) for array in arrays for text in array]
-        if max(widths, default=0.0) <= box_width - 2 and max(map(len, arrays), default=0) <= LISTED:
-            listed.add(number)
+        count = max((len(array) for array in arrays if len(array) <= LISTED), default=0)
+        high = max(density.box, ENTRY * count + 5 if count else 0)  # for all listed numbers
+        below = position + (2 * density.chip if contributor and number in leaps else 0)
+        densities.append(replace(density, box=high, below=density.below + below))
+        widths = (text_width(text, SMALLEST, bold=True) for array in arrays for text in array)
+        is_short = all(len(array) <= LISTED for array in arrays)
+        listed.append(is_short and max(widths, default=0.0) <= box_width - 2)
+    room = (width - 12) * contributor
     width = max(width, edges[-1] + 8)
     strip = Box(0, 0, width, 18 if contributor else 16, Role.PANEL) if is_narrow else None
-    heights, headings, bottom = _rows(machine, densities, bows, strip, most)
+    heights, headings, bottom = _rows(machine, densities, arcs, strip, room)
     boxes = []
     for cell, keys in zip(machine.cells, states(machine), strict=True):
         density = densities[cell.row]
-        room = 0.8 * box_width if cell.row in bows else pitch - 4  # arcs end next to the name
+        room = 0.8 * box_width if cell.row in arcs else pitch - 4  # arcs end next to the name
         is_named = density.name >= COMPACT.name and text_width(cell.name, NAME) <= room
         box = CellBox(
             **{**vars(cell), "keys": keys},
@@ -234,8 +236,8 @@ def arrange(
             height=density.box,
             letters=min(letters, density.letters),
             label=cell.name if is_named else "",
-            is_listed=cell.row in listed,
-            below=least,
+            is_listed=listed[cell.row],
+            below=position,
         )
         boxes.append(box)
     y, columns = heights[0] + 4, zip(middles, hidden, strict=True)
@@ -251,29 +253,23 @@ def _widest_number(machine: MachineContent) -> float:
     return max((text_width(text, 1.0, bold=True) for text in chain(*texts)), default=1.0) or 1.0
 
 
-def _terms(machine: MachineContent) -> Iterator[tuple[int, PartKind, Movement, int, int]]:
-    """Yield the row, the kind, and a term of a part, and the distances in rows and columns."""
+def _lines(machine: MachineContent) -> Iterator[tuple[PartKind, Movement, SlotCell, SlotCell]]:
+    """Yield the kind, the term, the source, and the target of each line between cells."""
     for part in machine.parts():
         for term in part.terms:
             if term.source is not None:
-                source, target = machine.cells[term.source], machine.cells[part.target]
-                down, apart = target.row - source.row, abs(target.column - source.column)
-                yield target.row, part.kind, term, down, apart
+                yield part.kind, term, machine.cells[term.source], machine.cells[part.target]
 
 
 def _rows(
-    machine: MachineContent,
-    densities: Sequence[Density],
-    bows: Container[int],
-    strip: Box | None,
-    room: float,
+    machine: MachineContent, rows: list[Density], arcs: set[int], strip: Box | None, room: float
 ) -> tuple[list[float], list[Heading], float]:
     """Return the y of each row, the headings (above rows, on copies of a `strip`), and the end.
 
     The headings for a contributor have lines of `room` pixels; for others, `room` is 0.
     """
     y, heights, headings = 3.0, list[float](), list[Heading]()
-    for number, (row, density) in enumerate(zip(machine.rows, densities, strict=True)):
+    for number, (row, density) in enumerate(zip(machine.rows, rows, strict=True)):
         scan = machine.scans[row.scan]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
         name, is_second = f"{scan.run}{scan.number} {scan.name}", row.is_second
@@ -283,7 +279,7 @@ def _rows(
             above += folded(f"{row.name} {row.access}", room, NAME)
         lines = [(6, y + 14 + 17 * n, text, is_first and not n) for n, text in enumerate(above)]
         y += 17 * len(above) + (4 if room else 1) if strip else 0
-        y += density.name + (density.arcs if number in bows else 0)
+        y += density.name + (density.arcs if number in arcs else 0)
         middle = y + density.box / 2
         heights.append(middle)
         if not strip:

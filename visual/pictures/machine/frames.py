@@ -128,10 +128,10 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
             inside.append(Polyline(place.corner))
         if number not in adders:
             if key.role == "restored":
-                inside.append(Text(*place.anchors[0], "↺", 11, "end", role=look))
+                inside.append(Text(*place.anchors["mark"], "↺", 11, "end", role=look))
             inside += _numbers(place, key, look)
         if place.below:
-            low, text = place.anchors[3], integers(place.position)
+            low, text = place.anchors["position"], integers(place.position)
             inside.append(Text(*low, text, NAME, "middle", muted=True))
         title = f"{place.name} = {key.full}" if key.full else f"{place.name}: empty"
         yield moved(Group(tuple(inside), title=title), place.x, place.y)
@@ -140,13 +140,13 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
 def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
     """Yield the shapes of a number, of the numbers of a short array, or of a strip of bars."""
     if key.entries and place.is_listed:
-        for (x, y), number in zip(place.entries, key.entries, strict=True):
-            yield Text(x, y, number, 11, "middle", bold=True, role=role)
+        for at, number in zip(place.entries, key.entries, strict=True):
+            yield Text(at["x"], at["y"], number, 11, "middle", bold=True, role=role)
     elif key.entries:  # a bar for each number, upward or downward from the middle of the cell
-        for (x, y, _, high), share in zip(place.entries, shares(key), strict=True):
-            yield Polyline(((x, y), (x, y - high * share)))
+        for bar, share in zip(place.entries, shares(key), strict=True):
+            yield Polyline(((bar["x"], bar["y"]), (bar["x"], bar["y"] - bar["reach"] * share)))
     else:
-        (x, y), room, size = place.anchors[1], place.width - 4, place.letters
+        (x, y), room, size = place.anchors["number"], place.width - 4, place.letters
         yield fitted(x, y, key.text, room, size, "middle", bold=True, role=role)
 
 
