@@ -327,10 +327,12 @@ def test_next_previous_and_explanations_follow_the_sums_of_an_event(page, opened
         page.evaluate(REST)
         assert page.locator(".more").inner_text().startswith(f"part {stop} of 5")
         slots.append(page.locator(".scantape-sentence .line .name").all_inner_texts())
-        moment = page.locator(".scantape-machine").get_attribute("data-moment")
-        assert moment == ("10" if stop == 5 else "9")
+        assert page.evaluate(f"{FIND}.moment") == (10 if stop == 5 else 9)
     assert [len(names) for names in slots] == [2, 1, 1, 1, 1]
     assert slots[1] == ["dC′/d(dC/dprey₂):  "]
+    past = page.locator(".cell.past").evaluate_all("(all) => all.map((one) => one.dataset.name)")
+    others = (f"dC′/d(dC/d{name})" for name in ("prey₂", "hunters₁", "hunters₂"))
+    assert past == ["prey₁", "hunters₁", *others]  # the last sum reads other values
     page.get_by_label("previous sum").click()
     page.evaluate(REST)
     assert page.locator(".more").inner_text().startswith("part 4 of 5")

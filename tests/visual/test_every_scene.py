@@ -142,6 +142,8 @@ def every_scan(_: str) -> Iterator[Picture]:
                 yield Picture(name, kind, scene, {"scan": scan})
     machine = visual.machine(loop_of(3 * LONG, 0.5).trace())
     yield from (Picture("very long", "machine", machine.scene(m)) for m in range(8))
+    machine = visual.machine(gallery.loops["rnn"].trace(order=2))  # a sentence of several lines
+    yield from (Picture("vectors", "machine", machine.scene(15, width=w)) for w in (360, 840))
 
 
 def step_graphs(_: str) -> Iterator[Picture]:

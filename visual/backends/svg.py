@@ -165,8 +165,9 @@ def _group(group: Group, theme: Theme, place: Place, step: float | None, motion:
 def _box(box: Box, theme: Theme) -> str:
     if _is_patch(box):
         return _patches([box], theme)
-    look = theme.look(box.role, box.faded)
-    stroke, edge = f'stroke="{look.stroke}"', attributes(EDGES.get(look.line, ()))
+    look = theme.look(box.role, box.faded or box.past)
+    line = LineStyle.DOTTED if box.faded else look.line
+    stroke, edge = f'stroke="{look.stroke}"', attributes(EDGES.get(line, ()))
     outer = _rect(box, 0, f'rx="5" fill="{look.fill}" {stroke}{edge}')
     lines = "".join(
         f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}"
@@ -174,7 +175,7 @@ def _box(box: Box, theme: Theme) -> str:
     )
     if lines:
         outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="{THIN}"/>'
-    if look.line is LineStyle.DOUBLE:
+    if line is LineStyle.DOUBLE:
         inset = min(3, min(box.width, box.height) / 4)  # small boxes have less space
         return outer + _rect(box, inset, f'rx="3" fill="none" {stroke} stroke-width="0.9"')
     return outer

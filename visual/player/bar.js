@@ -58,8 +58,7 @@ class Bar {
 
   /** Return the end of the next sum after p, or with a negative `by`, of the last sum before p. @param {number} p @param {number} by */
   neighbor(p, by) {
-    if (by > 0) return this.stops.find((stop) => stop > p + 1e-6) ?? p;
-    return this.stops.findLast((stop) => stop < p - 1e-6) ?? 0;
+    return by > 0 ? this.stops.find((stop) => stop > p + 1e-6) ?? p : this.stops.findLast((stop) => stop < p - 1e-6) ?? 0;
   }
 
   /** Return the end of a sum that is nearest to p. @param {number} p */

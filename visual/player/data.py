@@ -1,11 +1,11 @@
 """A machine as JSON: `as_data` returns the records that `picture.js` and `machine.js` read.
 
 A record becomes an object with its fields, or with the attributes in `SENT`. A cell also contains
-the fields of `_cell`, an event the Scans that are `near`, and a group its `start` and `end`.
-`layouts` are arrangements for wide pages and for phones, for each view. A layout has a box for each
-cell, and `parts`: for each event and each of its groups, a `PartLayout` for each part. `widths` are
-the widths of letters of moving numbers, as multiples of the font size. At the fractions `moved` and
-`added` of a sum, its values arrive, and the sum ends.
+the fields of `_cell`, an event the Scans that are `near`, and a group its `start` and `end` as
+fractions of the event. `layouts` are arrangements for wide pages and for phones, for each view. A
+layout has a box for each cell, and `parts`: for each event and each of its groups, a `PartLayout`
+for each part. `widths` are the widths of letters of moving numbers, as multiples of the font size.
+At the fractions `moved` and `added` of a sum, its values arrive, and the sum ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from lab.traces.trace import Trace
 from visual.pictures.machine import content
 from visual.pictures.machine.arrange import DENSE, NARROW, Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.frames import ROLES, SEED, shares
+from visual.pictures.machine.frames import OTHER_SUM, ROLES, SEED, shares
 from visual.pictures.machine.pair import differ
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import ADDED, MOVED, near_scans, spans
@@ -36,7 +36,7 @@ SENT: Mapping[type, str] = {  # the attributes of records in the data; by defaul
     Arrangement: "width height headings gaps is_named boxes",
     Box: "x y width height",
     CellBox: "x y width height letters label is_listed anchors corner entries",
-    content.Key: "moment role text entries",
+    content.Key: "moment role text entries is_past",
     content.MachineContent: "title scans events times results mistake unit moments",
     content.MachineEvent: "number scan step groups heading weight",
     content.Number: "text ink",
@@ -52,9 +52,8 @@ def as_data(
 ) -> dict[str, Any]:
     """Return a machine, its layouts, and the machines inside the shown steps of `trace` as data.
 
-    Groups start and end at fractions of the duration of their event. `first` is the moment to show
-    first: the first wrong number, else the first filled tape, or 0. `views` contains True for
-    layouts that show buffers, and False for usual layouts.
+    `first` is the moment to show first: the first wrong number, else the first filled tape, or 0.
+    `views` contains True for layouts that show buffers, and False for usual layouts.
     """
     sheets = [(width, view) for view in views for width in (WIDE, PHONE)]
     layouts = [arrange(machine, *sheet) for sheet in sheets]
@@ -144,7 +143,8 @@ def _legend(cells: Sequence[content.SlotCell]) -> list[tuple[str, str, str]]:
     shown |= {"wrong" for cell in cells if cell.wrong_from is not None}
     looks = {look: name for name, look in ROLES.items() if name in shown}
     seed = [("seed", *SEED)] * any(cell.has_seed for cell in cells)
-    return [(name, look.word, look.meaning) for look, name in looks.items()] + seed
+    other = [("overwritten past", *OTHER_SUM)] * any(k.is_past for c in cells for k in c.keys)
+    return [(name, look.word, look.meaning) for look, name in looks.items()] + seed + other
 
 
 def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, Any]:

@@ -116,12 +116,13 @@ class Picture {
     const { is_named, is_dense } = this.data, { scan: open, near } = at.event ?? {};
     const isFar = (scan) => near && !is_named && !near.includes(scan);
     for (const node of this.cells) {
-      const { cell } = node, kinds = {
+      const { cell } = node, key = keyAt(cell, p + 1e-9), kinds = {
         named: is_named || cell.scan === open,
         faded: isFar(cell.scan),
         wrong: cell.wrong_from !== null && cell.wrong_from <= p + 1e-9,
+        past: key.is_past,
       };
-      this.showCell(node, keyAt(cell, p + 1e-9), Object.keys(kinds).filter((kind) => kinds[kind]));
+      this.showCell(node, key, Object.keys(kinds).filter((kind) => kinds[kind]));
     }
     for (const { number, scan, line } of this.tracks) {
       const state = number < at.number || (done && number === at.number) ? "past" : "future";

@@ -46,9 +46,9 @@ EXPECTED = (
 )
 
 
-def _colors(role: Role | None = None, **names: str) -> str:
+def _colors(role: Role | None = None, faded: bool = False, **names: str) -> str:
     """Return CSS variables with colors of a theme, or of a role, on light and dark screens."""
-    a, b = (theme.looks[role] if role else theme for theme in (LIGHT, DARK))
+    a, b = (theme.look(role, faded) if role else theme for theme in (LIGHT, DARK))
     return "".join(f"--{n}:light-dark({getattr(a, f)},{getattr(b, f)});" for n, f in names.items())
 
 
@@ -66,6 +66,7 @@ def _looks() -> Iterator[str]:
         edge["--border"] = "solid" if line in (LineStyle.PLAIN, LineStyle.HEAVY) else line
         colors = _colors(role, paint="stroke", fill="fill", letters="text")
         yield f":is(.{name}){{{colors}{';'.join(map(':'.join, edge.items()))}}}"
+        yield f":is(.{name}).past{{{_colors(role, True, paint='stroke', fill='fill')}}}"
 
 
 STYLE = f".scantape-machine{{{''.join(_looks())}}}\n{read(HERE / 'machine.css')}"

@@ -148,7 +148,7 @@ def _washed(look: Look, background: str) -> Look:
     fill = mixed(look.fill, background, 0.6)
     paler = (mixed(look.text, background, share) for share in (0.5, 0.4, 0.3, 0.2, 0.1, 0.0))
     letters = next((text for text in paler if contrast(text, fill) >= LEGIBLE), look.text)
-    return Look(fill, mixed(look.stroke, background, 0.5), letters, LineStyle.DOTTED)
+    return Look(fill, mixed(look.stroke, background, 0.5), letters, look.line)
 
 
 def mixed(start: str, end: str, share: float) -> str:

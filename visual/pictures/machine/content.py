@@ -79,6 +79,7 @@ class Key:
     full: str = ""
     entries: tuple[str, ...] = ()
     array: np.ndarray | None = field(default=None, compare=False, repr=False)
+    is_past: bool = False  # at the end of an event, only other sums read or replace the value
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from visual.scene.theme import Role
 LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel")
 Frame = dict[str, list[Shape]]  # the shapes of each layer
 SEED = "◤ seed", "nonzero initial gradient"  # the term and the meaning
+OTHER_SUM = "other sum", "paler, in the same step"
 ROLES = {  # the looks of cells, by role, and of phrases, by ink
     "overwritten": Role.OVERWRITTEN,
     "preserved": Role.PRESERVED,
@@ -120,7 +121,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
         is_wrong = place.wrong_from is not None and place.wrong_from <= moment.p
         look = ROLES.get(key.role, Role.INTERMEDIATE)
         left, top = -place.width / 2, -place.height / 2
-        inside: list[Shape] = [Box(left, top, place.width, place.height, look)]
+        inside: list[Shape] = [Box(left, top, place.width, place.height, look, past=key.is_past)]
         if is_wrong:  # the edge still shows the role
             look = Role.WRONG
             inside.append(Box(left + 3, top + 3, place.width - 6, place.height - 6, look))

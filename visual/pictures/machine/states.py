@@ -90,17 +90,19 @@ def _during(
     While no group uses the cell, it has its resting role: of the previous moment until a group has
     written the cell, or has read a cell that the event does not write; then of this moment.
     """
-    value, new = cell.at(moment - 1), cell.at(moment)
+    value, new, is_used = cell.at(moment - 1), cell.at(moment), False
     yield moment - 1 + AFTER, value, value.resting
     if value.resting != new.resting and all(part.target != number for part in event.parts):
         value = replace(value, resting=new.resting)
     for group, start, end in spans(event):
         written = [part for part in group.parts if part.target == number]
-        if written or any(number in part.reads for part in group.parts):
+        is_used = bool(written) or any(number in part.reads for part in group.parts)
+        if is_used:
             yield moment - 1 + start + AFTER, value, new.role
             if written:
                 share = ADDED if any(part.is_addition for part in written) else MOVED
                 value = new
                 yield moment - 1 + start + (end - start) * share, new, new.role
             yield moment - 1 + end + AFTER, value, value.resting
-    yield moment, new, new.role
+    is_past = not is_used and new.role.is_access and new.role is not SlotRole.WRITTEN
+    yield moment, replace(new, is_past=is_past), new.role

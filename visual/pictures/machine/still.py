@@ -1,7 +1,4 @@
-"""A machine at a moment as a `Scene`, its text twin, and a film with up to three frames per sum.
-
-If successive frames of a film have the same shape, the film contains the shape once.
-"""
+"""A machine at a moment as a `Scene`, its text twin, and a film with up to three frames per sum."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,13 +14,12 @@ from visual.pictures.machine.arrange import LABELS, NARROW, NARROWEST, Arrangeme
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phrase
-from visual.pictures.machine.frames import LAYERS, ROLES, SEED, frame_of
+from visual.pictures.machine.frames import LAYERS, OTHER_SUM, ROLES, SEED, frame_of
 from visual.pictures.machine.states import MOVED, Moment, locate, spans
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved, walk
 from visual.scene.theme import Role
 
-OTHERS = "every other value"
 TITLE, REASON = 19.0, 16.0  # the heights of a line of the title and of the reason, in pixels
 READING = 0.3  # the share of a sum at which a film shows its moving values
 SENTENCE, LINE_HEIGHT = 15, 20.0
@@ -81,16 +77,17 @@ def _scene(
 ) -> Scene:
     """Return the `Scene` with the title above `shapes` and the legend of their roles below."""
     machine, last = arrangement.machine, moments[-1]
-    sentences, reasons = _lines(arrangement)
-    bottom = arrangement.height + (2 + sentences) * LINE_HEIGHT + 10 + (reasons - 1) * REASON
+    bottom = 18 + max(shape.y for shape in walk(shapes) if isinstance(shape, Text))
     below: list[Shape] = []
     if sheet.legend:
-        drawn = {s.role for s in walk(shapes) if isinstance(s, Box)} - {Role.PANEL}
+        boxes = [shape for shape in walk(shapes) if isinstance(shape, Box)]
+        drawn = {box.role for box in boxes} - {Role.PANEL}
         sheet = replace(sheet, width=arrangement.width)
-        roles = {r: OTHERS if r is Role.INTERMEDIATE else "" for r in Role if r in drawn}
+        roles = {r: "every other value" * (r is Role.INTERMEDIATE) for r in Role if r in drawn}
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
-        if any(cell.has_seed for cell in machine.cells):
-            below.append(Text(sheet.margin, bottom + 11, ": ".join(SEED), 11, muted=True))
+        notes = [SEED] * any(cell.has_seed for cell in machine.cells)
+        for note in notes + [OTHER_SUM] * any(box.past for box in boxes):
+            below.append(Text(sheet.margin, bottom + 11, ": ".join(note), 11, muted=True))
             bottom += 16
     lines = folded(machine.title, arrangement.width - 16, 15, bold=True)
     above = [Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines)]
@@ -105,7 +102,7 @@ def _scene(
         (*above, *(moved(shape, 0, down) for shape in (*shapes, *below))),
         machine.title,
         f"{heading(machine, last)}.",
-        twin=text_twin(machine, last, bool(arrangement.texts)),
+        twin=text_twin(machine, last, arrangement.boxes[0].below > 0),
     )
 
 
@@ -149,28 +146,24 @@ def _runs(layers: Sequence[Sequence[Shape]], is_travel: bool = False) -> Iterato
             start = end
 
 
-def _lines(arrangement: Arrangement) -> tuple[int, int]:
-    """Return the maximum numbers of lines of the sentences and of the reason."""
-    is_narrow = arrangement.width < NARROW
-    return 2 if is_narrow or arrangement.machine.runs else 1, 3 if is_narrow else 1
-
-
 def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the shapes of a group's sentences and reason (or of the results), and the heading."""
     y, room = arrangement.height + 14, arrangement.width - 16
     machine, group = arrangement.machine, moment.group
     lines = group.summary or [group.parts[n].sentence for n in group.shown] if group else ()
-    for n, line in enumerate(lines[: len(machine.runs) or 1]):
-        yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
+    is_narrow = arrangement.width < NARROW
+    most, end = 3 if is_narrow else 1, y + (2 if is_narrow or machine.runs else 1) * LINE_HEIGHT
+    for line in lines[: len(machine.runs) or 1]:
+        shapes = [*_sentence(line, 8, y, room)]
+        yield from shapes
+        y = LINE_HEIGHT + max(shape.y for shape in shapes)
+    y = max(y, end)
     values = " · ".join(f"{name} = {''.join(value)}" for name, value in machine.results)
-    most_sentences, most = _lines(arrangement)
-    y += most_sentences * LINE_HEIGHT
-    *reasons, last = folded(group.reasons if group else values, room, 12) or [""]
-    for n, words in enumerate([*reasons[: most - 1], " ".join([*reasons[most - 1 :], last])]):
-        yield fitted(8, y + n * REASON, words, room, 12)
-    y += most * REASON + 2
-    formulas = [part.formula for part in group.parts[:1]] if group and arrangement.texts else []
-    words = " · ".join(filter(None, [heading(machine, moment), *formulas]))
+    reasons = folded(group.reasons if group else values, room, 12)
+    yield from (Text(8, y + n * REASON, line, 12) for n, line in enumerate(reasons))
+    y += max(most, len(reasons)) * REASON + 2
+    parts = group.parts[:1] if group and arrangement.boxes[0].below else ()
+    words = " · ".join(filter(None, [heading(machine, moment), *(p.formula for p in parts)]))
     yield fitted(8, y, words, room, 11, muted=True)
 
 
@@ -181,7 +174,7 @@ def heading(machine: MachineContent, moment: Moment) -> str:
     return f"moment {moment.number} of {machine.moments}: {moment.event.heading}"
 
 
-def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
+def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Box | Text]:
     """Yield the shapes of a sentence in lines of `room` pixels. A number with a role has a box."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
