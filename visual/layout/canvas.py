@@ -137,7 +137,10 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
 
 
 def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes with a different text for each different number of a quantity in a row."""
+    """Return the shapes with a different text for each different number of a quantity in a row.
+
+    Different numbers with equal texts get up to seven digits or, without space, an ellipsis.
+    """
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], list[NumberText]] = {}
     for group in groups_of(shapes):

@@ -81,7 +81,10 @@ class Page(SavedAsPage):
 
     @cached_property
     def runs(self) -> Mapping[str, str | LabError]:
-        """The compressed machine of each link of the grid, or the error if it is impossible."""
+        """The compressed machine of each link of the grid, or the error if it is impossible.
+
+        Raises LabError for a page without a machine, and for a page that is too large.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar shows the delay
             progress = progress_bar([*self.grid.combinations.items()], "page", "machine")

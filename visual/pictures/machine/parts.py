@@ -35,7 +35,10 @@ CellOf = Callable[[Read], int | None]  # returns the index of the cell of a read
 
 
 def part_of(wording: Wording, cell_of: CellOf, event: Event, write: Write, target: int) -> Part:
-    """Return the `Part` that shows a write to the cell `target`."""
+    """Return the `Part` that shows a write to the cell `target`.
+
+    `cell_of` returns the index of the cell of a read value, or None for a value without a cell.
+    """
     kind = PartKind.SUM if write.terms else PartKind.FORMULA
     if write.role is SlotRole.RESTORED:
         kind = PartKind.RESTORED

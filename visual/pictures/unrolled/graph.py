@@ -139,7 +139,10 @@ class Unrolling:
         return self.trace.scans[number].parent not in self.chosen
 
     def _add_slot(self, named: NamedScan, tape: TapeTrace, row: int, role: Role) -> None:
-        """Add nodes with a `role` for all values of a slot; the first value is an input or seed."""
+        """Add nodes with a `role` for all values of a slot. The initial value is an input or seed.
+
+        A node represents all partial sums of the same sum.
+        """
         first, *written = self.flow.chain(named.number, tape, row)
         changes = (self.flow.writes[value] for value in written)
         change = next((write for write in changes if not is_copy(write)), None)

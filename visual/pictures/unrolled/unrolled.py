@@ -71,7 +71,10 @@ def unrolled_scans(
     all_direct: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """Draw one or two Scans in a picture of any size. The numbers in `scans` start at 1."""
+    """Draw one or two Scans in a picture of any size. The numbers in `scans` start at 1.
+
+    With `all_direct`, every gradient has a direct part, even a part of zero.
+    """
     chosen = scan_indices(trace, scans)
     if chosen[2:]:
         raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
