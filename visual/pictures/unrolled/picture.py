@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import accumulate
 from math import inf
 
 from lab.equations.events.events import events
@@ -11,7 +10,7 @@ from lab.notation import counted
 from visual.layout.arrows import Moment, Point
 from visual.layout.canvas import HEIGHT, GapMark
 from visual.layout.cells import draw_cell
-from visual.layout.columns import Gap
+from visual.layout.columns import BoxColumns, Gap
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN
 from visual.layout.table import Cell, Fold
@@ -23,8 +22,6 @@ from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, 
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, TextLook, fitted, folded, shortened
 
-FOLD = 34  # the width of a gap, in pixels
-SLIM = 0.85  # a box may shrink to this fraction of its width to make space for labels
 MOST_FACTORS, LONGEST = 3, 420.0
 OMITTED = "the formulas contain the saved values; arrows from these values are omitted"
 LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for factors
@@ -33,10 +30,9 @@ LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for fac
 class Picture(Placing):
     """A graph with the positions and sizes of its boxes, on the sheet of `fold`.
 
-    `fits` states whether the sheet is wide enough. In an open picture, arrows show local
-    derivatives, and all boxes of the loop have full colors. A picture that is not open has any
-    width (`right` is infinite) if the sheet has the default width. `narrowest` and `widest` are the
-    limits of the width of boxes, and `small` is the smallest font size.
+    In an open picture, arrows show local derivatives, and all boxes of the loop have full colors. A
+    picture that is not open has any width (`right` is infinite) if the sheet has the default width.
+    `small` is the smallest font size.
     """
 
     def __init__(self, graph: Unrolling, fold: Fold, is_open: bool) -> None:
@@ -44,11 +40,11 @@ class Picture(Placing):
         self.trace, self.chosen, self.graph = graph.trace, graph.chosen, graph
         self.sheet, self.is_open = fold.sheet, is_open
         self.top, self.left, self.right = 40.0, 216.0, inf
-        self.narrowest, self.widest, self.small = 96.0, 150.0, 10.5
+        narrowest, widest, self.small = 96.0, 150.0, 10.5  # the width of boxes
         if is_open or fold.sheet.width != SCREEN.width:
             self.right = self.sheet.width - self.sheet.margin
             self.top, self.left = 16.0, self.sheet.labels - 2
-            self.narrowest, self.widest, self.small = 72.0, 110.0, 11.0
+            narrowest, widest, self.small = 72.0, 110.0, 11.0
         self.nodes = {number: graph.nodes[number] for number in self.spots}
         first = 0 if is_open else min(graph.chosen)  # the first Scan with moments in the picture
         self.begin, _ = NamedScan(graph.trace, first).moment(0)
@@ -60,34 +56,13 @@ class Picture(Placing):
         self.factors = {number: factor for number, factor in factors if factor}  # by arrow
         self.factored = [self.ends[number] for number in self.factors]
         self.routes = Routes(self.ends, self.factored, {*self.spots.values()})
-        wanted = 0.0  # the width of boxes; the name of an array fills half of the box
-        for node in self.nodes.values():
-            name = text_width(node.label, 12, bold=True)
-            is_half = is_open and node.value.ndim
-            wanted = max(wanted, 2 * name + 8 if is_half else name + 12)
-        names = [text_width(factor.name, SIZE) + 8 for factor in self.factors.values()]
-        width, self.between = self._sizes(wanted, max(names, default=0.0))
-        self.width = max(width, LEAST * self.narrowest)
-        self.fits = self.width == width
-
-    def _sizes(self, wanted: float, words: float) -> tuple[float, float]:
-        """Return the width of boxes, `wanted` if possible, and the gap between columns.
-
-        The boxes are slightly narrower if labels of width `words` then fit into the gap.
-        """
-        width = min(max(self.narrowest, wanted), self.widest)
-        between = 26.0 + TRACK * self.routes.count
-        gaps = sum(isinstance(column, Gap) for column in self.columns)
-        boxes, distances = len(self.columns) - gaps, max(1, len(self.columns) - 1)
-        room = self.right - self.left - FOLD * gaps
-        if self.right == inf or not boxes:
-            return width, between
-        between += max(0.0, min(60.0, (room - boxes * width) / distances - between))
-        if boxes * width + distances * between > room:
-            between -= 8.0
-            width = (room - distances * between) / boxes
-        slim = (room - distances * words) / boxes
-        return (slim, words) if words > between and slim >= SLIM * width else (width, between)
+        shown = ((text_width(n.label, 12, bold=True), n.value.ndim) for n in self.nodes.values())
+        # The name of an array fills half of the box.
+        wide = (2 * name + 8 if is_open and rank else name + 12 for name, rank in shown)
+        sizes = min(max(narrowest, *wide), widest), 26.0 + TRACK * self.routes.count
+        words = max((text_width(f.name, SIZE) + 8 for f in self.factors.values()), default=0.0)
+        ends = self.left, self.right
+        self.grid = BoxColumns(self.columns, ends, sizes, LEAST * narrowest, words)
 
     def draw(self) -> Piece:
         """Draw the headings of blocks and the names of lanes, then arrows, then boxes."""
@@ -109,27 +84,23 @@ class Picture(Placing):
                 low = y + HEIGHT / 2 + 4 + 13 * (n - (len(names) - 1) / 2)
                 words.append(piece(fitted(end, low, name, room, size, "end", **look)))
             y += HEIGHT + 20 + self.routes.room(number) + self._below(number)
-        widths = [FOLD if isinstance(column, Gap) else self.width for column in self.columns]
-        lefts = [*accumulate((w + self.between for w in widths), initial=self.left)][:-1]
-        boxes, cells = dict[int, Box](), list[Group]()
+        boxes, cells, grid = dict[int, Box](), list[Group](), self.grid
         for number, node in self.nodes.items():
             spot, is_first = self.spots[number], self.graph.block(node.lane) == 0
             faded = node.faded and not (self.is_open and is_first)
-            corner = lefts[spot.column], tops[spot.lane]
-            boxes[number] = box = Box(*corner, self.width, HEIGHT, node.role, faded=faded)
+            corner = grid.lefts[spot.column], tops[spot.lane]
+            boxes[number] = box = Box(*corner, grid.width, HEIGHT, node.role, faded=faded)
             cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
             named = NamedScan(self.trace, node.lane.scan)
             cell = replace(cell, quantity=named.quantity(node.lane.variable))
             cells.append(draw_cell(replace(cell, moment=self._moment(node)), box))
         at = {self.spots[number]: box for number, box in boxes.items()}
-        paths, _ = self.routes.routed(at, self.between)
+        paths, _ = self.routes.routed(at, grid.between)
         shapes = [*self._arrows(paths, boxes), *cells]
-        right = max(lefts, default=0.0) + self.width + TRACK * (self.routes.count + 2)
-        for left, column in zip(lefts, self.columns, strict=True):
-            if isinstance(column, Gap):
-                x, mark = left + FOLD / 2, f"⋯{column.hidden:,}"
-                middles = (top + HEIGHT / 2 + 4 for top in tops)
-                shapes += [GapMark(x, m, mark, 11, "middle", muted=True) for m in middles]
+        right = max(grid.lefts, default=0.0) + grid.width + TRACK * (self.routes.count + 2)
+        for x, gap in grid.gaps:
+            mark, lows = f"⋯{gap.hidden:,}", (top + HEIGHT / 2 + 4 for top in tops)
+            shapes += [GapMark(x, low, mark, 11, "middle", muted=True) for low in lows]
         return replace(over(*words, piece(*shapes)), envelope=Envelope(0, 0, right, y))
 
     def notes(self) -> list[str]:
@@ -188,7 +159,7 @@ class Picture(Placing):
         if any(a.column != b.column for a, b in near):
             return 44
         along = any(a.lane == b.lane == lane for a, b in self.factored)
-        return 16 if along and self.between < NARROW and lane not in self.routes.labeled else 0
+        return 16 if along and self.grid.between < NARROW and lane not in self.routes.labeled else 0
 
     def _arrows(self, paths: Iterable[tuple[Point, ...]], boxes: dict[int, Box]) -> Iterator[Shape]:
         """Yield arrows along `paths` with factors. An arrow has the moment of its target."""
