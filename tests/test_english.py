@@ -8,11 +8,10 @@ import ast
 import io
 import re
 import tokenize
-from pathlib import Path
 
 import pytest
+from sites import ROOT
 
-ROOT = Path(__file__).parent.parent
 LIMIT = 12  # patterns per 1,000 words
 PARTS = {
     "lab": ("lab",),

@@ -6,20 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from lab import notation
 from lab.equations.factors import factor_of
-from lab.notation import (
-    LATEX,
-    MAX_CHARACTERS,
-    Call,
-    Leaf,
-    Let,
-    Number,
-    SharedTerm,
-    number_text,
-    ranges_text,
-    render,
-    symbol,
-)
+from lab.notation import Call, Leaf, Let, Number, SharedTerm, number_text, ranges_text, render
 
 
 def test_consecutive_numbers_are_written_as_a_range():
@@ -39,7 +28,7 @@ LATEX_NAMES = [("a-b", r"a\text{-}b"), ("x = 1", r"x\ =\ 1"), ("{^\\", r"\{\wedg
 
 @pytest.mark.parametrize(("name", "latex"), LATEX_NAMES)
 def test_latex_contains_all_characters_of_a_name(name, latex):
-    assert symbol(name, LATEX) == rf"\mathrm{{{latex}}}"
+    assert notation.symbol(name, notation.LATEX) == rf"\mathrm{{{latex}}}"
 
 
 @pytest.mark.parametrize("unwritten", [0, 1, 7])
@@ -47,7 +36,9 @@ def test_operations_that_are_not_written_are_counted_once(unwritten):
     """Equal terms fill a text up to its limit; the text counts the `unwritten` operations."""
     repeated = Call("sin", (Leaf("x", None, 0),))
     others = tuple(Call(f"f{number}", (Leaf("x", None, 0),)) for number in range(unwritten))
-    words = render(Call("Add", (repeated,) * MAX_CHARACTERS + others), lambda leaf: leaf.variable)
+    words = render(
+        Call("Add", (repeated,) * notation.MAX_CHARACTERS + others), lambda leaf: leaf.variable
+    )
     counts = re.findall(r"\((-?\d+) more operations?\)", words)
     assert counts == [str(unwritten)] * bool(unwritten)
 

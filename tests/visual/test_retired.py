@@ -12,15 +12,10 @@ from lab import retired as of_lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.reports.compare.comparison import Comparison
+from visual import retired as of_visual
 from visual.cli.main import main
 from visual.drawing.catalogue import PICTURES
-from visual.retired import (
-    PICTURE_OPTIONS,
-    RETIRED_COMMANDS,
-    RETIRED_FORMATS,
-    RETIRED_NAMES,
-    RETIRED_OPTIONS,
-)
+from visual.retired import PICTURE_OPTIONS, RETIRED_FORMATS, RETIRED_NAMES, RETIRED_OPTIONS
 
 SQUARE = gallery.loops["square"]
 RECORDS = SimpleNamespace(
@@ -54,7 +49,7 @@ CALLS = [  # the name in the message, its replacement, and a call
         )
     ),
     *(("theme", PICTURE_OPTIONS["theme"], partial(draw, SQUARE, theme="dark")) for draw in DRAWING),
-    *((f"scantape {n}", t, [n, "--loop", "square"]) for n, t in RETIRED_COMMANDS.items()),
+    *((f"scantape {n}", t, [n, "--loop", "square"]) for n, t in of_visual.RETIRED_COMMANDS.items()),
     *(
         (option, new, [*DRAW, *words])
         for name, new in RETIRED_OPTIONS.items()

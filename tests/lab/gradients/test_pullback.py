@@ -228,12 +228,8 @@ def test_truncated_derivatives_can_be_differentiated(limit):
 
 
 def test_an_integer_state_has_no_gradient_but_can_be_a_factor():
-    loop = lab.Loop(
-        lambda k, x: (k + 1, x * k),
-        states=(lab.State("k", np.int64(1)), lab.State("x", 2.0)),
-        n_steps=4,
-    )
-    assert loop.trace(order=1, wrt="x", of="x").outputs[1] == 24.0
+    loop = lab.Loop.from_text("k = k + k; x = x*k", {"k": np.int64(1), "x": 2.0}, n_steps=4)
+    assert loop.trace(order=1, wrt="x", of="x").outputs[1] == 1 * 2 * 4 * 8
 
 
 # Errors, and gradients that are not numbers.

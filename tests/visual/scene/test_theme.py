@@ -18,18 +18,7 @@ from skimage.color import deltaE_ciede2000 as color_distance
 from skimage.color import xyz2lab
 
 from visual.scene.shapes import Box, Scene, hatching
-from visual.scene.theme import (
-    DARK,
-    HATCHING,
-    LIGHT,
-    NEGATIVE,
-    POSITIVE,
-    PRINT,
-    THEMES,
-    Hatch,
-    Role,
-    contrast,
-)
+from visual.scene.theme import HATCHING, LIGHT, NEGATIVE, POSITIVE, THEMES, Hatch, Role, contrast
 
 MATRICES = Path(__file__).with_name("vision.txt").read_text(encoding="utf-8")
 ROWS = (line.split() for line in MATRICES.splitlines())
@@ -113,11 +102,12 @@ def test_similar_roles_are_detected():
     looks = {**LIGHT.looks, Role.INPUT: replace(LIGHT.looks[Role.INPUT], **rose)}
     rosy = replace(LIGHT, looks=MappingProxyType(looks))
     assert eyes_deceived(rosy, Role.SEED, **green) == {"deutan"}  # other eyes distinguish the roles
-    assert eyes_deceived(PRINT, Role.INPUT, hatch=Hatch.NONE)
-    assert eyes_deceived(PRINT, Role.SEED, fill="#cfd6ff", stroke="#aaaaaa")  # as SPENT is
+    printed = THEMES["print"]
+    assert eyes_deceived(printed, Role.INPUT, hatch=Hatch.NONE)
+    assert eyes_deceived(printed, Role.SEED, fill="#cfd6ff", stroke="#aaaaaa")  # as SPENT is
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize("theme", [LIGHT, THEMES["dark"]])
 def test_the_colors_of_signs_differ_from_the_colors_of_roles(theme):
     roles = [color for look in theme.looks.values() for color in (look.fill, look.stroke)]
     for color in (NEGATIVE, POSITIVE):

@@ -139,9 +139,9 @@ def test_blocks_of_a_long_loop():
 
 
 ODD_STEPS = {  # a formula of y that differs at one step, and its derivative dy/dx at this step
-    "nan": (lambda x, far: pt.sqrt(far * x), np.nan),
-    "large": (lambda x, far: pt.switch(far, x, -1e9 * x), -1e9),
-    "infinite": (lambda x, far: x / far, np.inf),
+    "nan": ("sqrt(far*x)", np.nan),
+    "large": ("where(far, x, -1e9*x)", -1e9),
+    "infinite": ("x/far", np.inf),
 }
 
 
@@ -149,13 +149,10 @@ ODD_STEPS = {  # a formula of y that differs at one step, and its derivative dy/
 @pytest.mark.parametrize("name", ODD_STEPS)
 def test_a_map_shows_a_single_large_or_odd_derivative(name, length):
     """Step k writes value k + 1 of y, and no later step reads y."""
-    compute, slope = ODD_STEPS[name]
+    formula, slope = ODD_STEPS[name]
     odd = 20 if length < 100 else 101
-    loop = lab.Loop(
-        lambda far, x, y: (pt.cos(x), compute(x, far)),
-        (lab.State("x", 0.7), lab.State("y", 0.0)),
-        sequences=(lab.Sequence("far", (np.arange(length) != odd) * 1.0),),
-    )
+    start, far = {"x": 0.7, "y": 0.0}, (np.arange(length) != odd) * 1.0
+    loop = lab.Loop.from_text(f"x = cos(x); y = {formula}", start, {"far": far})
     derivative = loop.derivative(0, of="x")
     report = lab.influence(derivative, "y", "x")
     row = np.searchsorted(report.rows, odd + 1, "right") - 1
@@ -194,13 +191,7 @@ def influence_with(**wrong):
     return lab.influence(**{"derivative": gallery.loops["square"].derivative(), **wrong})
 
 
-COUNTING = lab.Loop(
-    lambda k, w: (k * 2, k * w),
-    (lab.State("k", np.int64(1)),),
-    parameters=(lab.Parameter("w", 0.5),),
-    outputs=("y",),
-    n_steps=3,
-)
+COUNTING = lab.Loop.from_text("k = k + k; y = k*w", {"k": np.int64(1)}, {}, {"w": 0.5}, n_steps=3)
 BESSEL = lab.Loop(lambda v: pt.jv(v, 1.5), (lab.State("v", 0.5),), n_steps=2)
 test_errors = error_test(
     (lambda: lab.influence(COUNTING.derivative(0, "w", of="y")), GraphError, "no state is real"),

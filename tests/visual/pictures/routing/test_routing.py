@@ -5,17 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from pictures.routing import (
-    DRAWN,
-    V,
-    cells_in,
-    check_arrows,
-    check_marks,
-    check_numbers,
-    draw,
-    expected,
-    panels,
-)
+from pictures import routing
+from pictures.routing import DRAWN, cells_in, check_arrows, check_marks, check_numbers, draw, panels
 from structural_cases import Case, cases
 from twins import assert_twin
 
@@ -34,7 +25,7 @@ def check_all(case, scene):
 def test_every_cell_and_arrow(name):
     scene = draw(DRAWN[name])
     check_all(DRAWN[name], scene)
-    for panel, known in zip(panels(scene), expected(DRAWN[name]), strict=True):
+    for panel, known in zip(panels(scene), routing.expected(DRAWN[name]), strict=True):
         assert cells_in(panel).keys() == known.keys()
 
 
@@ -76,10 +67,11 @@ def test_a_single_fault_of_a_picture_is_detected(check, kind, known, change):
 
 
 def test_tangents_and_cotangent_can_be_passed():
-    scene = visual.routing("narrow", (V,), [5.0, -6.0], [V**2], dim=0, start=1, length=2)
+    v = routing.V
+    scene = visual.routing("narrow", (v,), [5.0, -6.0], [v**2], dim=0, start=1, length=2)
     _, tangent, cotangent = map(cells_in, panels(scene))
     assert {name: cell[0] for name, cell in tangent.items()} == {
-        **{f"da[{i}]": v**2 for i, v in enumerate(V)},
+        **{f"da[{i}]": entry**2 for i, entry in enumerate(v)},
         "dz[0]": 4,
         "dz[1]": 9,
     }
