@@ -14,19 +14,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
-from lab.errors import (
-    ArgumentError,
-    UnknownNameError,
-    argument_error,
-    check_choice,
-    check_integer,
-    check_sequence,
-    check_type,
-    closest_match,
-    is_finite_number,
-    listing,
-    shorten,
-)
+from lab import errors
+from lab.errors import ArgumentError, argument_error, check_integer, check_type, listing
 from lab.gradients.derivative import MODES
 from lab.loops.build import as_weights
 from lab.loops.text.source import identifier, values_by_name
@@ -86,7 +75,7 @@ class Choice:
         if value is None and self.default is None:
             return None
         if self.known:
-            return check_choice(self.name, value, self.known)
+            return errors.check_choice(self.name, value, self.known)
         return identifier(check_type(self.name, value, str, "a name"))
 
     def parse(self, text: Value) -> Value:
@@ -202,7 +191,7 @@ def check_width(name: str, value: object) -> Length:
     """Return the `Length` of a width, such as 85mm or column; without a unit, in pixels."""
     if isinstance(value, Length):
         return value
-    text = str(value) if isinstance(value, str) or is_finite_number(value) else ""
+    text = str(value) if isinstance(value, str) or errors.is_finite_number(value) else ""
     written = {"column": "85mm", "page": "170mm"}.get(text, text)
     match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
     pixels = float(match[1]) * UNITS[match[2]] if match else 0.0
@@ -220,15 +209,15 @@ def words(text: str | None) -> list[str]:
 
 def option_error(option: str, text: str, reason: str) -> ArgumentError:
     """Return the error about `text`, the value of `option` on the command line."""
-    return ArgumentError(f"{option} {shorten(text)}: {reason}")
+    return ArgumentError(f"{option} {errors.shorten(text)}: {reason}")
 
 
 def unknown_option(name: str, value: object, problem: str, known: Iterable[str]) -> ArgumentError:
     """Return the error about an option with an unknown name; `problem` is its first sentence."""
-    like = closest_match(name, known)
+    like = errors.closest_match(name, known)
     advice = f" Did you mean {like}?" if like else ""
     reason = f"{problem}{advice} The options are {listing(known)}."
-    return argument_error(name, value, reason, UnknownNameError)
+    return argument_error(name, value, reason, errors.UnknownNameError)
 
 
 STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
@@ -336,7 +325,7 @@ def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """Return the sorted indices in ``trace.scans`` of the Scans with the numbers `scans`."""
-    numbers = check_sequence("scans", scans, "some numbers, as in (1, 2)")
+    numbers = errors.check_sequence("scans", scans, "some numbers, as in (1, 2)")
     if not numbers:
         raise argument_error("scans", scans, _listed(trace))
     indices = {scan_index(trace, number, "scans") for number in numbers}

@@ -13,22 +13,11 @@ from lab.errors import GraphError, Registry, argument_error, listing
 from lab.gradients.derivation import Derivation
 from lab.reports.breaking.breakage import Truth
 from lab.reports.runs.influence import influence as influence_of
+from visual import options as declared
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, fit
-from visual.options import (
-    ANY_RULE,
-    NO_LEGEND,
-    SHOWN,
-    WIDTH,
-    Choice,
-    Value,
-    Whole,
-    boolean,
-    check_step,
-    selected_scan,
-    unknown_option,
-)
+from visual.options import ANY_RULE, NO_LEGEND, SHOWN, WIDTH, Choice, Value, Whole, boolean
 from visual.pictures.genealogy import genealogy
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import scene_of_step
@@ -70,7 +59,7 @@ class PictureKind:
             refuse_retired(f"{self.name}.{name}", RETIRED_OPTIONS, "option {}")
             if name not in own:
                 problem = f"the picture {self.name} has no such option."
-                raise unknown_option(name, options[name], problem, own)
+                raise declared.unknown_option(name, options[name], problem, own)
         return {name: own[name].check(value) for name, value in options.items()}
 
 
@@ -92,7 +81,7 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
         why = "phases: no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks."
         at_0 = "order = 0: expected 1 or more, because phases build a derivative."
         raise GraphError(why if study.order else at_0)
-    number = selected_scan(study.trace, scan, tuple(derivations))
+    number = declared.selected_scan(study.trace, scan, tuple(derivations))
     if number not in derivations:
         known = listing(f"{n + 1} · {item.backward.called}" for n, item in derivations.items())
         raise argument_error("scan", scan, f"the Scans of derivatives are {known}.")
@@ -118,8 +107,8 @@ def _machine(
         trace, pair = breakage.true, pair_of(breakage)
     if scan is None and step is None:
         return scene_of_step(trace, sheet=sheet, pair=pair)
-    shown = trace.scans[number := selected_scan(trace, scan)]
-    chosen = check_step(shown, shown.steps - 1 if step is None else step)
+    shown = trace.scans[number := declared.selected_scan(trace, scan)]
+    chosen = declared.check_step(shown, shown.steps - 1 if step is None else step)
     return scene_of_step(trace, number, chosen, sheet, pair)
 
 

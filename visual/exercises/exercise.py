@@ -15,17 +15,8 @@ from functools import partial
 from random import Random
 from types import MappingProxyType
 
-from lab.errors import (
-    GraphError,
-    Registry,
-    argument_error,
-    check_integer,
-    check_sequence,
-    check_type,
-    is_finite_number,
-    listing,
-    quote,
-)
+from lab import errors
+from lab.errors import GraphError, Registry, argument_error, check_sequence, check_type, listing
 from lab.traces.trace import Trace
 from visual.exercises.answers import ExerciseTask
 from visual.exercises.questions import Candidate, slots, taps
@@ -51,10 +42,10 @@ class Exercise(Single):
         self, trace: Trace, kind: str = "overwritten", seed: int = 0, theme: str = "light"
     ) -> None:
         check_type("trace", trace, Trace, "a Trace, such as loop.trace()")
-        check_integer("seed", seed)
+        errors.check_integer("seed", seed)
         if not (candidates := list(CANDIDATES[kind](trace))):
             why = "this trace allows no such question. Use the trace of a derivative."
-            raise GraphError(f"kind = {quote(kind)}: {why}")
+            raise GraphError(f"kind = {errors.quote(kind)}: {why}")
         builders = [b for order, b in candidates if order] or [b for _, b in candidates]
         task = builders[Random(f"{kind} {seed}").randrange(len(builders))]()
         shown, revealed = (scene and scene.themed(theme) for scene in (task.shown, task.revealed))
@@ -91,7 +82,7 @@ class Question(Single):
         choices = check_sequence("choices", choices, "several texts")
         answers = answer if isinstance(answer, tuple) else (answer,)
         _check_answers(choices, answers, mistakes)
-        if not (tolerance is None or (is_finite_number(tolerance) and tolerance >= 0)):
+        if not (tolerance is None or (errors.is_finite_number(tolerance) and tolerance >= 0)):
             raise argument_error("tolerance", tolerance, "expected 0 or more.")
 
         def number(value: float | str) -> float:
@@ -131,7 +122,7 @@ def _check_answers(
     words = listing(map(repr, choices), "or") if choices else "a number, or one of the choices"
     for answer in (*answers, *mistakes):
         is_choice = isinstance(answer, str) and answer in choices
-        if not (is_choice if choices else is_finite_number(answer)):
+        if not (is_choice if choices else errors.is_finite_number(answer)):
             raise argument_error("answer", answer, f"expected {words}.")
     if not answers:
         raise argument_error("answer", (), "expected at least one number.")
@@ -167,7 +158,7 @@ class Exercises(ExerciseSheet):
 
         Raises GraphError if the trace allows no kind, and ArgumentError for invalid arguments.
         """
-        members, seed = [], check_integer("seed", seed)
+        members, seed = [], errors.check_integer("seed", seed)
         kinds = check_sequence("kinds", kinds, f"some of {listing(CANDIDATES)}")
         for number, kind in enumerate(kinds):
             with suppress(GraphError):

@@ -18,27 +18,19 @@ from lab.notation import integers, number_text
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.columns import numbers, with_gaps
+from visual.pictures.machine import content
 from visual.pictures.machine.build import Index, Run
 from visual.pictures.machine.columns import Address, Columns, Row, results
-from visual.pictures.machine.content import (
-    Equation,
-    Ink,
-    MachineContent,
-    MachineEvent,
-    Number,
-    Part,
-    PartGroup,
-    SlotCell,
-)
+from visual.pictures.machine.content import Ink, Number, Part, PartGroup, SlotCell
 from visual.pictures.machine.effect import effect_of
 from visual.pictures.machine.wording import Wording
 
 CLOSE = 1e-9  # the maximum relative difference between numbers that count as equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
-E = TypeVar("E", bound=Equation)
+E = TypeVar("E", bound=content.Equation)
 
 
-def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
+def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> content.MachineContent:
     """Return the machine of two runs, one above the other on a common clock."""
     runs = _run(first, LETTERS[0], entry), _run(second, LETTERS[1], entry)
     pairs = enumerate(zip(_run_texts(first), _run_texts(second), strict=True))
@@ -67,7 +59,7 @@ def _run_texts(trace: Trace) -> list[str]:
     ]
 
 
-def pair_of(breakage: Breakage) -> MachineContent:
+def pair_of(breakage: Breakage) -> content.MachineContent:
     """Return a machine with the correct run and with the differing rows of the faulty run."""
     runs = _run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])
     machine = _in_lockstep(*runs, is_faulty=True)
@@ -83,7 +75,9 @@ def pair_of(breakage: Breakage) -> MachineContent:
     return replace(machine, title=title, events=played, results=values, mistake=mistake)
 
 
-def _ranked(played: Iterable[MachineEvent], wrong: Mapping[int, int]) -> Iterator[MachineEvent]:
+def _ranked(
+    played: Iterable[content.MachineEvent], wrong: Mapping[int, int]
+) -> Iterator[content.MachineEvent]:
     """Yield the events. Groups with wrong numbers play after all others.
 
     `wrong` maps each wrong cell to the first moment with a wrong number.
@@ -106,7 +100,7 @@ def _has_wrong(group: PartGroup) -> bool:
     return any(piece.ink is Ink.WRONG for line in lines for piece in line.sentence)
 
 
-def _mark_wrong(line: E, correct: Equation | None, value: np.ndarray | None) -> E:
+def _mark_wrong(line: E, correct: content.Equation | None, value: np.ndarray | None) -> E:
     """Return an equation of the faulty run, in which the numbers that differ are red.
 
     If the equations have different counts of numbers, only the written `value` is compared.
@@ -119,7 +113,7 @@ def _mark_wrong(line: E, correct: Equation | None, value: np.ndarray | None) -> 
     return replace(line, sentence=tuple(sentence))
 
 
-def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineContent:
+def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> content.MachineContent:
     """Return the machine of two runs, without a title and without results.
 
     By default, all rows of the second run are below the first run, and a group contains the reasons
@@ -156,7 +150,7 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
         scan = event.scan if event.groups else other.scan + before
         events.append(replace(event if tick in first.ticks else other, scan=scan, groups=groups))
     scans, others_scans = ([*r.scans(clock, label)] for r, label in zip(runs, labels, strict=True))
-    return MachineContent(
+    return content.MachineContent(
         title="",
         runs=signs,
         rows=tuple(rows.values()),
