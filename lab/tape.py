@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab.errors import ArgumentError, check_integer, check_sequence, quote
+from lab.errors import ArgumentError, argument_error, check_integer, check_sequence
 
 FARTHEST = 1_000_000  # largest distance of a tap in steps; a state needs as many initial values
 
@@ -45,12 +45,10 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     listed = check_sequence(argument, taps, "several taps, as in (-1,)")
     taps = tuple(check_integer(f"{argument}: a tap", tap) for tap in listed)
     if any(abs(tap) > FARTHEST for tap in taps):
-        raise ArgumentError(
-            f"{argument} = {quote(list(taps))}: expected taps of at most {FARTHEST:,} steps, "
-            "because a state needs an initial value for each step."
-        )
+        reason = f"expected taps of at most {FARTHEST:,} steps; each needs an initial value."
+        raise argument_error(argument, list(taps), reason)
     if len(set(taps)) < len(taps):
-        raise ArgumentError(f"{argument} = {quote(list(taps))}: expected each tap only once.")
+        raise argument_error(argument, list(taps), "expected each tap only once.")
     return taps
 
 

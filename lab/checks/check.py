@@ -173,10 +173,9 @@ def compare(found: object, expected: object, tolerance: float, what: str = "grad
     worst = float(np.max(away, initial=0.0))
     if worst > float(tolerance):
         index = np.unravel_index(int(np.argmax(away)), away.shape)
-        raise WrongGradientError(
-            f"{what}{list(map(int, index)) if index else ''} is {found[index]:.12g}, but should be "
-            f"{expected[index]:.12g}."
-        )
+        entry = f"{what}{list(map(int, index)) if index else ''}"
+        values = f"{found[index]:.12g}, but should be {expected[index]:.12g}"
+        raise WrongGradientError(f"{entry} is {values}.")
     return worst
 
 

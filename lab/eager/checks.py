@@ -27,10 +27,8 @@ def check_argnum(argnum: object) -> tuple[int, ...]:
 def check_given(function: object, args: tuple[object, ...], argnum: int) -> None:
     """Raise ArgumentError if a call with `args` has no argument number `argnum`."""
     if argnum >= len(args):
-        raise ArgumentError(
-            f"argnum = {argnum}: {name_of(function)} was called with {len(args)} positional "
-            "arguments, which are numbered from 0."
-        )
+        reason = f"was called with {len(args)} positional arguments, which are numbered from 0."
+        raise argument_error("argnum", argnum, f"{name_of(function)} {reason}")
 
 
 def _number_kind(value: object) -> str:
@@ -61,19 +59,16 @@ def check_real_number(function: object, value: object) -> None:
     if _number_kind(value) not in ("f", "i", "u") or shape:
         kind = getattr(value, "dtype", type(value).__name__)
         what = f"an array of shape {shape}" if shape else f"of type {kind}"
-        raise ArgumentError(
-            f"{name_of(function)} returned {quote(value)}, {what}; expected one real number."
-        )
+        reason = f"returned {quote(value)}, {what}; expected one real number."
+        raise ArgumentError(f"{name_of(function)} {reason}")
 
 
 def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> None:
     """Raise GradientError if a keyword argument is a node, which would receive no gradient."""
     for name, value in kwargs.items():
         if isinstance(value, node):
-            raise GradientError(
-                f"{operation}: {name} = {quote(value)} is a node passed by keyword; only "
-                "positional arguments can be differentiated."
-            )
+            reason = "is a keyword argument; only positional arguments can be differentiated."
+            raise GradientError(f"{operation}: {name} = {quote(value)} {reason}")
 
 
 def check_arguments(
@@ -102,10 +97,9 @@ def check_gradients(
     GradientError if such a node has no gradient function.
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
-        raise ArgumentError(
-            f"gradient_maker of {operation}: returned {quote(gradients)}; expected a list "
-            f"of one function for each of the {len(args)} arguments."
-        )
+        reason = f"expected a list of one function for each of the {len(args)} arguments."
+        message = f"gradient_maker of {operation}: returned {quote(gradients)}; {reason}"
+        raise ArgumentError(message)
     completed = [*gradients, *[None] * (len(args) - len(gradients))]
     lacking = [n for n, (g, on) in enumerate(zip(completed, on_top, strict=True)) if on and not g]
     if lacking:

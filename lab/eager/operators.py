@@ -38,10 +38,8 @@ def _apply(function: Plain, args: tuple[object, ...], kwargs: dict[str, object])
         return REGISTERED[function](*args, **kwargs)
     if function in FLAT:
         return function(*map(value_of, args), **kwargs)
-    raise GradientError(
-        f"{_numpy_name(function)} is not registered, because it has no gradient rule; use the "
-        "functions of lab.eager.np, or add a rule with lab.eager.primitive."
-    )
+    reason = "has no gradient rule; use lab.eager.np, or add a rule with lab.eager.primitive."
+    raise GradientError(f"{_numpy_name(function)} {reason}")
 
 
 def _numpy_name(function: object) -> str:
@@ -51,15 +49,11 @@ def _numpy_name(function: object) -> str:
 
 def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs: object) -> Value:
     if kwargs.get("out") is not None:
-        raise GradientError(
-            f"{_numpy_name(ufunc)} would write a node into an array in place and lose its "
-            "gradient; write a = a + b instead of a += b."
-        )
+        reason = "would write a node into an array; write a = a + b instead of a += b."
+        raise GradientError(f"{_numpy_name(ufunc)} {reason}")
     if method != "__call__":
-        raise GradientError(
-            f"{_numpy_name(ufunc)}.{method} does not accept nodes. Use a NumPy function, such as "
-            "np.sum, or define a lab.eager.primitive."
-        )
+        reason = "does not accept nodes. Use np.sum, for example, or a lab.eager.primitive."
+        raise GradientError(f"{_numpy_name(ufunc)}.{method} {reason}")
     return _apply(ufunc, args, kwargs)
 
 
@@ -71,10 +65,8 @@ def _refuse_conversion(self: Node, *_: object, **__: object) -> NoReturn:
 
 
 def _refuse_assignment(self: Node, index: object, value: object) -> NoReturn:
-    raise GradientError(
-        f"{self!r}[{index!r}] = …: a node cannot change in place, because the tape needs its "
-        "value; compute a new node with lab.eager.np.where."
-    )
+    reason = "a node cannot change in place; compute a new node with lab.eager.np.where."
+    raise GradientError(f"{self!r}[{index!r}] = …: {reason}")
 
 
 def _value_property(name: str) -> property:

@@ -291,10 +291,8 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
 def _check_result(gradient: Value, function: Plain) -> Value:
     """Return a gradient, as an array of its own; raise GradientError if it is complex."""
     if np.iscomplexobj(value_of(gradient)):
-        raise GradientError(
-            f"{name_of(function)}: the function computes with complex numbers, which the rules do "
-            "not support; use separate real and imaginary parts."
-        )
+        reason = "no rule supports complex numbers; use separate real and imaginary parts."
+        raise GradientError(f"{name_of(function)}: {reason}")
     return gradient.copy() if isinstance(gradient, np.ndarray) else gradient
 
 

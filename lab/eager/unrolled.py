@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 def _refuse_node(x: Node, name: object, ndim: object, **_: object) -> NoReturn:
     """Raise GradientError: a function of PyTensor cannot compute with a node."""
-    raise GradientError(
-        f"{x!r} was passed to a function of PyTensor, which builds graphs; use lab.eager.np."
-    )
+    reason = "was passed to a function of PyTensor, which builds graphs; use lab.eager.np."
+    raise GradientError(f"{x!r} {reason}")
 
 
 _as_tensor_variable.register(Node, _refuse_node)

@@ -77,16 +77,13 @@ def the_scan(subject: object) -> Apply:
     if isinstance(subject, Apply) and is_scan(subject):
         return subject
     if not isinstance(subject, Variable):
-        raise argument_error(
-            "subject", subject, "expected a Scan's node, or a variable that depends on one."
-        )
+        expected = "expected a Scan's node, or a variable that depends on a Scan."
+        raise argument_error("subject", subject, expected)
     nodes = scan_nodes([subject])
     if len(nodes) != 1:
         count = f"{len(nodes)} Scans" if nodes else "no Scan"
-        raise GraphError(
-            f"subject = {subject}: expected a graph with one Scan, got {count}. "
-            "lab.explain lists the Scans in a graph."
-        )
+        reason = f"expected one Scan, got {count}. lab.explain lists the Scans in a graph."
+        raise GraphError(f"subject = {subject}: {reason}")
     return nodes[0]
 
 

@@ -204,10 +204,8 @@ def _taylor(
     """Return the derivatives of all orders: k! times coefficient k of the cost or its gradient."""
     for node in scan_nodes([cost]):
         if (limit := node.op.truncate_gradient) != -1:
-            raise GradientError(
-                f"truncate_gradient = {limit}: only the pullback is truncated. "
-                'Use mode = "reverse".'
-            )
+            reason = 'only the pullback is truncated. Use mode = "reverse".'
+            raise GradientError(f"truncate_gradient = {limit}: {reason}")
     values = _reverse(cost, wrt, min(order, 1 if wrt.type.ndim else 0), direction)
     count = order + 1 - len(values)
     if not count:

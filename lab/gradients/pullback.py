@@ -118,16 +118,13 @@ def derive(
     outputs = _variables("outputs", outputs, op.n_outer_outputs)
     output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
     if getattr(inputs[0].type, "dtype", "") not in integer_dtypes:
-        raise argument_error(
-            "inputs", inputs[0], "expected the number of steps, an integer, first."
-        )
+        expected = "expected the number of steps, an integer, first."
+        raise argument_error("inputs", inputs[0], expected)
     try:
         given = {v: with_shape_of(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
     except TypeError as error:
-        raise KindError(
-            "output_gradients: expected, for each of the outputs of the node, a gradient of its "
-            f"type: {first_line(error)}."
-        ) from error
+        reason = f"expected a gradient of its type for each output: {first_line(error)}."
+        raise KindError(f"output_gradients: {reason}") from error
     if rule is None:
         own = op.rule if isinstance(op, TapeScan) else None
         rule = own if isinstance(own, PullbackRule) else RULE
@@ -206,10 +203,8 @@ def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
             return part.filled.shape[0] - part.tape.origin, source
         cut_off = as_tensor(part.outer_input).shape[0] - part.filled.shape[0]
         return forward.n_steps - cut_off, source
-    raise GradientError(
-        f"{forward.called}: the loop stops on a condition, and no output counts its steps. "
-        "Return one more value from the step, so that its rows can be counted."
-    )
+    reason = "the loop stops on a condition, and no output counts its steps"
+    raise GradientError(f"{forward.called}: {reason}. Return one more value from the step.")
 
 
 def _assemble(task: Task, decisions: Sequence[BackwardVariable]) -> ScanParts:

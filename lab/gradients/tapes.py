@@ -77,10 +77,9 @@ def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...
     if state.kind is not Kind.MIT_MOT:
         return tape, ()
     if min(state.tape.writes) < min(state.tape.reads):
-        raise GradientError(
-            f"{task.forward.called}: {state.name} writes at tap {min(state.tape.writes)}, below "
-            f"its lowest read tap {min(state.tape.reads)}, before row 0 of its buffer."
-        )
+        lowest, read = min(state.tape.writes), min(state.tape.reads)
+        reason = f"writes at tap {lowest}, below its lowest read tap {read}, before row 0"
+        raise GradientError(f"{task.forward.called}: {state.name} {reason} of its buffer.")
     cleared = tuple(-tap for tap in state.tape.writes if tap not in state.tape.reads)
     return Tape(tape.reads, tape.writes + cleared), cleared
 

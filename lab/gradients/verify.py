@@ -51,11 +51,9 @@ def verify(
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
     names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]
     if len(outputs) != len(run.outputs) or names[0] != names[1]:
-        raise ArgumentError(
-            f"trace: it has {len(run.outputs)} values that depend on "
-            f"{listing(g.name for g in given)}, but this graph has {len(outputs)} "
-            f"values that depend on {listing(names[0])}. Trace this graph."
-        )
+        here = f"{len(outputs)} values that depend on {listing(names[0])}. Trace this graph."
+        traced = f"{len(run.outputs)} values that depend on {listing(g.name for g in given)}"
+        raise ArgumentError(f"trace: it has {traced}, but this graph has {here}")
     try:
         compiled = function(inputs, [*outputs, *others], mode=mode, on_unused_input="ignore")
         theirs = compiled(*(g.value for g in given[: len(inputs)]))

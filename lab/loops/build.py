@@ -210,9 +210,8 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
     try:
         return pt.as_tensor_variable(value)
     except Exception as error:  # __array__ of the object may raise any error
-        raise ArgumentError(
-            f"step returned {quote(value)} for {name}: expected a tensor."
-        ) from error
+        reason = f"step returned {quote(value)} for {name}: expected a tensor."
+        raise ArgumentError(reason) from error
 
 
 def _checked_result(part: LoopVariable, value: Result) -> Variable:

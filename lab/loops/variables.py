@@ -113,10 +113,9 @@ class State(_NamedVariable):
         object.__setattr__(self, "taps", check_variable_taps(self, self.taps))
         count = len(np.atleast_1d(self.initial))
         if self.reach > 1 and count != self.reach:
-            raise ArgumentError(
-                f"initial of {self.label} = {quote(self.initial.tolist())}: expected {self.reach} "
-                f"values for the taps {quote(list(self.taps))}, oldest first, got {count}."
-            )
+            taps = f"values for the taps {quote(list(self.taps))}, oldest first, got {count}."
+            name, reason = f"initial of {self.label}", f"expected {self.reach} {taps}"
+            raise argument_error(name, self.initial.tolist(), reason)
 
     @property
     def reach(self) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, check_sequence, listing, quote
+from lab.errors import ArgumentError, argument_error, check_sequence, listing, quote
 from lab.loops.declaration import GROUPS
 from lab.loops.text.grammar import Names, SourceLine, compute, read_step
 from lab.loops.text.source import values_by_name
@@ -78,10 +78,8 @@ def fields_of_text(
     targets = [line.target for line in lines if not line.is_until]
     missing = [name for name in names.states if name not in targets]
     if missing:
-        raise ArgumentError(
-            f"step = {quote(text)}: it assigns no value to {listing(missing)}; add a line "
-            f"'{missing[0]} = …'."
-        )
+        reason = f"it assigns no value to {listing(missing)}; add a line '{missing[0]} = …'."
+        raise argument_error("step", text, reason)
     outputs = tuple(name for name in targets if name not in names.states)
     taps = _taps_of_text(lines, names)
     return {
@@ -110,9 +108,8 @@ def _assign_single_formula(lines: tuple[SourceLine, ...], names: Names) -> tuple
     bare = [line for line in lines if not line.target and not line.is_until]
     stops = [line for line in lines if line.is_until]
     if len(stops) > 1:
-        raise ArgumentError(
-            f"step: {quote(stops[1].written)} is a second until(…); join the conditions with 'or'."
-        )
+        reason = "is a second until(…); join the conditions with 'or'."
+        raise ArgumentError(f"step: {quote(stops[1].written)} {reason}")
     if not bare:
         return lines
     formulas = len(lines) - len(stops)

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
+from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import toposort
+from pytensor.scalar.basic import Composite
+from pytensor.tensor.elemwise import Elemwise
 
 from lab.errors import printable
 from lab.notation import SLICE, STRENGTH, Call, Expression, Leaf, Number, Term, leaves_of
@@ -71,20 +74,15 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
 
 def _joined_length(nodes: Sequence[Apply]) -> int:
     """Return the largest number of operands of a sum or product after nested terms are joined."""
-    counts: dict[Variable, tuple[int, int]] = {}  # numbers of operands as a sum and as a product
+    counts: dict[Variable, list[int]] = {}  # numbers of operands as a sum and as a product
     for node in nodes:
         name = basic_name(node, node.outputs[0])
-        inside = [counts.get(v, (1, 1)) for v in node.inputs]
-        if name in ("Neg", "DimShuffle"):
-            joined = inside[0]
-        elif name in JOINED:
-            both = [1, 1]
-            both[JOINED[name]] = sum(count[JOINED[name]] for count in inside)
-            joined = both[0], both[1]
-        else:
-            joined = 1, 1
+        inside = [counts.get(v, [1, 1]) for v in node.inputs]
+        joined = inside[0] if name in ("Neg", "DimShuffle") else [1, 1]
+        if (kind := JOINED.get(name)) is not None:
+            joined[kind] = sum(count[kind] for count in inside)
         counts |= dict.fromkeys(node.outputs, joined)
-    return max((max(joined) for joined in counts.values()), default=1)
+    return max(map(max, counts.values()), default=1)
 
 
 def formulas(
@@ -94,11 +92,9 @@ def formulas(
     pause()
     terms: dict[Variable, Term] = dict(leaves)
     simple = simplify(results) if is_simple else results
-    for node in toposort(simple, blockers=leaves):  # without recursion, because graphs can be deep
-        for output in node.outputs:
-            _expression(output, terms)
+    written = _expressions(simple, terms)
     used_names = {term.variable for term in terms.values() if isinstance(term, Leaf)}
-    return tuple(name_parts(_expression(result, terms), used_names) for result in simple)
+    return tuple(name_parts(term, used_names) for term in written)
 
 
 def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Expression, ...]:
@@ -118,6 +114,14 @@ def _cached_formulas(
     """Return cached formulas; the equality of graphs ignores `names`, those of inner loops."""
     arguments, results = copy_graph(graph)
     return formulas(results, dict(zip(arguments, leaves, strict=True)))
+
+
+def _expressions(results: Sequence[Variable], terms: dict[Variable, Term]) -> list[Term]:
+    """Return the expressions of `results`, and add the expressions of all values to `terms`."""
+    for node in toposort(results, blockers=[*terms]):  # no recursion, because graphs can be deep
+        for output in node.outputs:
+            _expression(output, terms)
+    return [_expression(result, terms) for result in results]
 
 
 def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:
@@ -149,6 +153,8 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call("Pow", (arguments[0], Number("2")))
     if name == "Reciprocal":
         return Call("TrueDiv", (Number("1"), arguments[0]))
+    if not isinstance(node.op, Elemwise | HasInnerGraph):
+        arguments = tuple(_filled(v, terms) for v in node.inputs)
     if name == "Mul":
         return _product(arguments)
     if name == "outer":
@@ -157,17 +163,39 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call(name, arguments)
     if name.endswith("RV"):  # a random draw, without its generator and shape
         return Call(name.removesuffix("RV").lower(), arguments[2:])
+    inner = getattr(node.op, "scalar_op", node.op)
+    if isinstance(inner, Composite) or (type(inner) is OpFromGraph and not inner.name):
+        inputs, results = copy_graph(inner.fgraph)
+        known: dict[Variable, Term] = dict(zip(inputs, arguments, strict=True))
+        return _expressions(results, known)[node.outputs.index(output)]
+    called = getattr(node.op, "name", None) if isinstance(node.op, HasInnerGraph) else None
+    called = f"'{called}'" if called in {*OPERATORS, "list", "shape", SLICE} else called
     if is_scan(node):  # an inner loop: a function of its inputs
         arguments = tuple(dict.fromkeys(leaf for each in arguments for leaf in leaves_of(each)))
+        scans = dict.fromkeys(v.owner for v in (*terms, output) if is_scan(v.owner))
+        number = [scan.op.name for scan in scans][: [*scans].index(node)].count(node.op.name)
+        called = f"{called}{number + 1}" if number else called
     elif (place := AXES.get(type(node.op).__name__)) is not None and not hasattr(node.op, "axis"):
         is_axis = isinstance(node.inputs[place], Constant)
         arguments = (*arguments[:place], *arguments[place + is_axis :])
     arguments += tuple(map(Number, properties(node)))
-    called = getattr(node.op, "name", None) if isinstance(node.op, HasInnerGraph) else None
-    called = f"'{called}'" if called in {*OPERATORS, "list", "shape", SLICE} else called
     call = Call(called or FUNCTIONS.get(name, name.lower()), arguments)
     part = node.op.i if name == "Shape_i" else output_index(node, output)
     return call if part is None else _part(call, Number(str(part)))
+
+
+def _filled(variable: Variable, terms: dict[Variable, Term]) -> Term:
+    """Return the expression of an array, with its number of entries if it repeats one entry."""
+    node = variable.owner
+    name = "" if node is None else basic_name(node, variable)
+    if name == "DimShuffle":
+        return _reshaped(node, _filled(node.inputs[0], terms))
+    term = _expression(variable, terms)
+    if name == "Alloc":
+        return Call("alloc", (term, *(_expression(size, terms) for size in node.inputs[1:])))
+    if name == "Second" and node.inputs[1].type.broadcastable != variable.type.broadcastable:
+        return Call("full_like", (_expression(node.inputs[0], terms), term))
+    return term
 
 
 def _part(array: Term, *indices: Term) -> Term:
@@ -264,7 +292,7 @@ def constant_text(data: object) -> str:
     """Write a number with at most six digits, a short vector as a list, and others as a shape."""
     array = np.asarray(data)
     if array.size != 1:
-        if array.size > 4 or array.ndim > 1:
+        if array.size > 4 or 1 in array.shape:
             return f"constant({'×'.join(map(str, array.shape))})"
         return f"[{', '.join(constant_text(entry) for entry in array)}]"
     value = array.reshape(-1)[0]

@@ -1,5 +1,8 @@
 """Determine the names of PyTensor's operations, and the indices, in formulas."""
 
+from typing import Any
+
+import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
@@ -15,11 +18,17 @@ TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "Reshape", 
 VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}  # operations that return values of their input
 FUNCTIONS = {"Abs": "abs", "Maximum": "max", "Minimum": "min", "Switch": "where"}
 FUNCTIONS |= {"ScalarMaximum": "max", "ScalarMinimum": "min", "Shape_i": "shape"}
-FUNCTIONS |= {"AllocDiag": "diag", "ExtractDiag": "diag", "MatrixInverse": "inv"}
+FUNCTIONS |= {"AllocDiag": "diag", "ExtractDiag": "diagonal", "MatrixInverse": "inv"}
 FUNCTIONS |= {"SortOp": "sort", "ArgSortOp": "argsort", "MakeVector": "list", "Join": "concat"}
+FUNCTIONS |= {"SearchsortedOp": "searchsorted", "KroneckerProduct": "kron"}
 AXES = {"Join": 0, "Split": 1, "SortOp": 1, "ArgSortOp": 1}  # the axis, if no property
-# Properties that distinguish operations with the same name, and the values that formulas omit.
-PROPERTIES = {"axis": None, "offset": 0, "axis1": 0, "axis2": 1, "lower": False}
+# Properties that change no entry of a result, or that other parts of a formula contain.
+OMITTED = {"name", "signature", "dtype", "acc_dtype", "upcast_discrete_output", "ndim", "b_ndim"}
+OMITTED |= {"n_inputs", "n_outs", "len_splits", "i", "view", "kind", "driver", "method"}
+OMITTED |= {"compute_uv", "static_pad_width", "msg", "message", "attrs"}
+DEFAULTS = {("offset", 0), ("axis1", 0), ("axis2", 1), ("assume_a", "gen")}
+DEFAULTS |= {("mode", "add"), ("mode", "mul")}  # cumsum and cumprod
+UNLISTED = ("subscripts", "pad_mode", "reflect_type")  # properties that no operation lists
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
 # Names of operations whose index contains a slice.
@@ -64,8 +73,11 @@ def unchanged_input(node: Apply, output: Variable) -> int | None:
     if name == "Second":
         return 1
     plain = name in TRANSPARENT or name == "Alloc"
-    if name == "Cast":  # a cast from real or complex to integer changes values
-        plain = node.inputs[0].type.dtype[0] not in "fc" or output.type.dtype[0] not in "iub"
+    if name == "Reshape":  # the index of an entry changes, unless both are vectors
+        plain = all(v.type.broadcastable.count(False) < 2 for v in (node.inputs[0], output))
+    if name == "Cast":  # a cast to a smaller integer type changes values
+        kinds = node.inputs[0].type.dtype, output.type.dtype
+        plain = kinds[1][0] in "fc" or bool(np.can_cast(*kinds))
     return 0 if plain or (name == "DimShuffle" and not dimshuffle_index(node)[0]) else None
 
 
@@ -79,6 +91,8 @@ def basic_name(node: Apply, output: Variable) -> str:
         return "outer" if output.type.ndim == 2 and first[-1] == 1 and second[0] == 1 else "Dot"
     if isinstance(node.op, Blockwise):  # it has no mode and no indices
         return name
+    if name == "CAReduce":
+        return f"reduce_{node.op.scalar_op}"
     if name == "CumOp":
         return "cumprod" if node.op.mode == "mul" else "cumsum"
     if name.endswith(("IncSubtensor", "IncSubtensor1")):
@@ -87,15 +101,25 @@ def basic_name(node: Apply, output: Variable) -> str:
 
 
 def properties(node: Apply) -> tuple[str, ...]:
-    """Return the properties of an operation, such as ``axis=1``, but no axis if it uses all."""
-    op, texts = node.op.core_op if isinstance(node.op, Blockwise) else node.op, list[str]()
-    place = None if hasattr(op, "axis") else AXES.get(type(node.op).__name__)
-    axis = None if place is None else constant_value(node.inputs[place])
-    for name, omitted in PROPERTIES.items():
-        value = getattr(op, name, axis if name == "axis" else omitted)
-        values = value if isinstance(value, tuple) else () if value == omitted else (value,)
-        if name != "axis" or (values and len(values) < node.inputs[place == 0].type.ndim):
-            texts += (f"{name}={each}" for each in values)
+    """Return the properties of an operation, such as ``axis=1``, but no axis if it uses all.
+
+    The axis of a batched operation is negative, because its batch axes are the first axes.
+    """
+    is_batched = isinstance(node.op, Blockwise)
+    op, texts = node.op.core_op if is_batched else node.op, list[str]()
+    names = {*(getattr(op, "__props__", None) or ()), *UNLISTED} - OMITTED
+    values = {name: getattr(op, name, None) for name in sorted(names)}
+    place = None if "axis" in values else AXES.get(type(node.op).__name__)
+    if place is not None:
+        values["axis"] = constant_value(node.inputs[place])
+    for name, value in values.items():
+        entries = value if isinstance(value, tuple) else (value,)
+        shown: list[Any] = [each for each in entries if isinstance(each, int | float | str)]
+        if name == "axis" and is_batched:
+            shown = [entry - len(node.op.inputs_sig[0]) for entry in shown]
+        elif name == "axis" and len(shown) == node.inputs[place == 0].type.ndim:
+            continue
+        texts += (f"{name}={e}" for e in shown if e is not False and (name, e) not in DEFAULTS)
     return tuple(texts)
 
 

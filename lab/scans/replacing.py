@@ -86,10 +86,8 @@ class _Copier:
     def _inline(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
         """Return the results of an OpFromGraph on `inputs`, inlined and with converted Scans."""
         if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
-            raise GraphError(
-                f"{node.op}: it contains a Scan and defines a custom gradient. Scantape cannot "
-                "replace that gradient."
-            )
+            reason = "contains a Scan and a custom gradient, which Scantape cannot replace."
+            raise GraphError(f"{node.op} {reason}")
         arguments, results = copy_graph(node.op.fgraph)
         replacements = dict(zip(arguments, inputs, strict=True))
         return clone_replace(self.copy(results), replace=replacements)

@@ -182,10 +182,8 @@ def linearize(
     )
     result = function(*given)
     if not isinstance(result, Recorded) or result.chain is not chain:
-        raise ArgumentError(
-            f"function: it returned {quote(result)}; expected a result of where, cat, narrow, "
-            "or clamp."
-        )
+        expected = "expected a result of where, cat, narrow, or clamp."
+        raise ArgumentError(f"function: it returned {quote(result)}; {expected}")
     return result.value, ChainLinearization(given, result)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, check_integer, listing, quote
+from lab.errors import ArgumentError, argument_error, check_integer, listing, quote
 from lab.records import as_array, freeze
 
 REAL = ("float32", "float64")
@@ -36,10 +36,8 @@ def check_operands(
             expected = listing(kinds, "or")
             raise ArgumentError(f"{primitive}: {name} has dtype {other}; expected {expected}.")
     if len({*typed.values()}) > 1:
-        raise ArgumentError(
-            f"{primitive}: {listing(f'{n} is {d}' for n, d in typed.items())}; expected one dtype. "
-            "Cast the arrays first."
-        )
+        dtypes = listing(f"{n} is {d}" for n, d in typed.items())
+        raise ArgumentError(f"{primitive}: {dtypes}; expected one dtype. Cast the arrays first.")
     wide = [(n, v) for n, v, a in given if _is_plain(v) and a.dtype.kind == "c"]
     default = "complex128" if wide and "complex128" in kinds else "float64"
     dtype = next(iter(typed.values()), default if default in kinds else kinds[0])
@@ -87,8 +85,6 @@ def check_axis(primitive: str, dim: object, name: str, ndim: int) -> int:
     if ndim == 0:
         raise ArgumentError(f"{primitive}: dim = {dim}: {name} is a scalar; expected an array.")
     if not -ndim <= number < ndim:
-        raise ArgumentError(
-            f"{primitive}: dim = {dim}: {name} has {ndim} dimensions; expected "
-            f"{-ndim} to {ndim - 1}."
-        )
+        reason = f"{name} has {ndim} dimensions; expected {-ndim} to {ndim - 1}."
+        raise argument_error(f"{primitive}: dim", dim, reason)
     return number % ndim

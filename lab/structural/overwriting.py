@@ -24,10 +24,8 @@ def set_subtensor(x: Array, y: Array, i: object) -> Array:
     """
     start, rows, new = check_integer("set_subtensor: i", i), _length("x", x), _length("y", y)
     if not 0 <= start <= rows - new:
-        raise ArgumentError(
-            f"set_subtensor: i = {i}: y has {new} rows and x has {rows}; expected i from 0, and "
-            "all of y within x."
-        )
+        reason = f"y has {new} rows and x has {rows}; expected i from 0, and all of y within x."
+        raise ArgumentError(f"set_subtensor: i = {i}: {reason}")
     after = start + new
     return cat([narrow(x, 0, 0, start), y, narrow(x, 0, after, rows - after)], 0)
 

@@ -96,9 +96,8 @@ class Linearization(LinearMap):
         name = f"the {kind} of {of}"
         (array,) = check_operands(self.primitive, [name], [value], [str(self.values[0].dtype)])
         if array.shape != shape:
-            raise ArgumentError(
-                f"{self.primitive}: {name} has shape {array.shape}, but {of} has shape {shape}."
-            )
+            reason = f"{name} has shape {array.shape}, but {of} has shape {shape}."
+            raise ArgumentError(f"{self.primitive}: {reason}")
         return array
 
     @cached_property
@@ -129,21 +128,17 @@ class Primitive:
     def linearize(self, inputs: Sequence[object], **metadata: object) -> Linearization:
         """Return J, the derivative at the inputs, as a linear map with an adjoint."""
         if set(metadata) != set(self.metadata):
-            raise ArgumentError(
-                f"{self.name}: metadata = {listing(metadata)}: expected {listing(self.metadata)}, "
-                "by name."
-            )
+            reason = f"{listing(metadata)}: expected {listing(self.metadata)}, by name."
+            raise ArgumentError(f"{self.name}: metadata = {reason}")
         if not isinstance(inputs, tuple | list):
-            raise ArgumentError(
-                f"{self.name}: inputs: expected a tuple or a list, not {type(inputs).__name__}."
-            )
+            reason = f"expected a tuple or a list, not {type(inputs).__name__}."
+            raise ArgumentError(f"{self.name}: inputs: {reason}")
         names = tuple(name for name in self.arguments if name not in self.metadata)
         if names == ("inputs",):
             names = tuple(f"inputs[{number}]" for number in range(len(inputs)))
         if len(inputs) != len(names):
-            raise ArgumentError(
-                f"{self.name}: inputs: expected {listing(names)}, got {len(inputs)} inputs."
-            )
+            reason = f"expected {listing(names)}, got {len(inputs)} inputs."
+            raise ArgumentError(f"{self.name}: inputs: {reason}")
         values = check_operands(self.name, names, inputs, self.kinds)
         build = partial(Linearization, primitive=self.name, names=names, values=values)
         return self.rule(build, dict(zip(names, values, strict=True)), **metadata)

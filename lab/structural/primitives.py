@@ -67,14 +67,11 @@ def _narrow(
     axis = check_axis("narrow", dim, "a", a.ndim)
     size, shape = a.shape[axis], f"a has shape {a.shape}"
     if not 0 <= at <= size:
-        raise ArgumentError(
-            f"narrow: start = {at}: {shape}; along dim = {axis} expected 0 to {size}."
-        )
+        reason = f"{shape}; along dim = {axis} expected 0 to {size}."
+        raise argument_error("narrow: start", at, reason)
     if not 0 <= entries <= size - at:
-        raise ArgumentError(
-            f"narrow: length = {entries}: {shape}; from start = {at} along dim = {axis} expected "
-            f"0 to {size - at}."
-        )
+        reason = f"from start = {at} along dim = {axis} expected 0 to {size - at}."
+        raise argument_error("narrow: length", entries, f"{shape}; {reason}")
     part = (*[slice(None)] * axis, slice(at, at + entries))
     around = [(at, size - at - entries) if n == axis else (0, 0) for n in range(a.ndim)]
     return build(
@@ -109,9 +106,8 @@ def _check_bounds(lo: np.ndarray, hi: np.ndarray) -> None:
     place = np.unravel_index(int(np.argmin(fits)), fits.shape)
     at = f"[{', '.join(map(str, place))}]" if place else ""
     low, high = (np.broadcast_to(value, fits.shape)[place] for value in (lo, hi))
-    raise ArgumentError(
-        f"clamp: lo{at} = {low} and hi{at} = {high}: expected bounds with lo ≤ hi everywhere."
-    )
+    reason = "expected bounds with lo ≤ hi everywhere."
+    raise ArgumentError(f"clamp: lo{at} = {low} and hi{at} = {high}: {reason}")
 
 
 _PRIMITIVES = (

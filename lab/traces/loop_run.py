@@ -112,15 +112,12 @@ class LoopRun:
         for part in self.parts.of_kind(Kind.MIT_MOT):
             rows, needed = len(self.outer[part.outer_input]), part.tape.rows(self.n_steps)
             if min(part.tape.reads) > 0:
-                raise ArgumentError(
-                    f"{name}: {part.name} has positive read taps only ({part.tape}). Add a read "
-                    "tap of 0 or below, which defines row 0 of its buffer."
-                )
+                reason = "Add a read tap of 0 or below, which defines row 0 of its buffer."
+                taps = f"{part.name} has positive read taps only ({part.tape})"
+                raise ArgumentError(f"{name}: {taps}. {reason}")
             if rows < needed:
-                raise ArgumentError(
-                    f"{name}: the buffer of {part.name} has {rows} rows, but its taps "
-                    f"({part.tape}) need {needed} for {self.n_steps} steps."
-                )
+                needs = f"{rows} rows, but its taps ({part.tape}) need {needed} for {self.n_steps}"
+                raise ArgumentError(f"{name}: the buffer of {part.name} has {needs} steps.")
 
     @np.errstate(all="ignore")  # compiled code prints no warnings either
     def run(
@@ -246,10 +243,9 @@ class LoopRun:
                     recorded[number] = value
                 buffer[row] = value
             except ValueError:  # NumPy's message does not name the variable
-                raise ArgumentError(
-                    f"{self.parts.name}: step {number} returns {part.name} with shape "
-                    f"{value.shape}; expected {buffer.shape[1:]}."
-                ) from None
+                reason = f"with shape {value.shape}; expected {buffer.shape[1:]}."
+                message = f"{self.parts.name}: step {number} returns {part.name} {reason}"
+                raise ArgumentError(message) from None
 
         return write
 

@@ -152,9 +152,8 @@ def program_of(
     places, recordings = _Places(instructions), list[ScanRecording]()
     for parts in map(read_node, scan_nodes(everything)):
         if parts.until is not None:
-            raise GraphError(
-                f"{parts.called} stops on a condition: the number of steps depends on values."
-            )
+            reason = "stops on a condition: the number of steps depends on values."
+            raise GraphError(f"{parts.called} {reason}")
         if scan_nodes(parts.inner_outputs):
             raise GraphError(f"{parts.called} has a Scan in its step.")
     values = {variable: places.given(variable, value) for variable, value in given.items()}
@@ -206,9 +205,8 @@ class _Places(Evaluator):
         if name in COUNTING or not (moved or _is_place(output)):
             return super().perform(node, inputs)
         if not _is_place(output):
-            raise GraphError(
-                f"{name} counts or selects by computed numbers. A page cannot do that."
-            )
+            reason = "counts or selects by computed numbers. A page cannot do that."
+            raise GraphError(f"{name} {reason}")
         entries = ENTRIES.get(name, slice(1) if name in MOVING else slice(None))
         computed = range(len(inputs))[entries]
         inputs = [  # integers that select or count need no instruction

@@ -152,6 +152,13 @@ def check_inputs(given: Mapping[Variable, object], inputs: Collection[Variable])
             raise argument_error("given", variable, reason)
 
 
+def check_steps(scan: ScanParts, steps: Computed, least: int, reason: str = "") -> None:
+    """Raise ArgumentError with `reason` if a Scan runs fewer than `least` steps."""
+    if int(steps) < least:
+        expected = f"expected an integer of at least {least}{reason}."
+        raise argument_error(f"n_steps of {scan.called}", int(steps), expected)
+
+
 def missing_values(variables: Iterable[Variable]) -> ArgumentError:
     """Return the error for inputs of a graph without a value."""
     names = ", ".join(f"{variable} ({variable.type})" for variable in variables)
@@ -184,7 +191,12 @@ def run_nodes(
         elif isinstance(node.op, OpFromGraph):
             results = _run_inner(node, inputs, progress, evaluator, values, recordings)
         else:
-            results = evaluator.perform(node, inputs)
+            try:
+                results = evaluator.perform(node, inputs)
+            except GraphError as error:  # such as the last value of a loop of 0 steps
+                for scan in map(read_node, filter(is_scan, nodes)):
+                    check_steps(scan, values.get(scan.n_steps, 1), 1, f" ({error})")
+                raise
         values.update(zip(node.outputs, results, strict=True))
 
 
@@ -325,9 +337,8 @@ class Step:
                 call()
                 done += 1
         except FAILURES as error:
-            raise GraphError(
-                f"{self.name}: {self.nodes[done].op} in its step: {first_line(error)}"
-            ) from error
+            reason = f"{self.nodes[done].op} in its step: {first_line(error)}"
+            raise GraphError(f"{self.name}: {reason}") from error
         if self.recordings is None:
             return None
         held = {v: deepcopy(cell[0]) for v, cell in self.cells.items()}

@@ -42,7 +42,7 @@ from lab.traces.trace import (
     TapeTrace,
     Trace,
 )
-from lab.traces.window import backend_name, check_keep, check_memory, run_window
+from lab.traces.window import backend_name, check_keep, check_size, run_window
 
 
 def trace(
@@ -97,8 +97,8 @@ def trace(
         everything, origins = rewrite_scans(everything)
     label_derivatives(scan_nodes(everything))
     asked, extra = everything[: len(asked)], everything[len(asked) :]
+    check_size(everything, given, keep)
     if keep == "all":
-        check_memory(everything, given)
         values, recordings = run(everything, given)
     else:
         values, recordings = run_window(asked, extra, given, keep)

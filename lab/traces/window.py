@@ -34,7 +34,7 @@ from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, ScanRecording
-from lab.traces.run import Evaluator, Values, checked_values, missing_values, run
+from lab.traces.run import Evaluator, Values, check_steps, checked_values, missing_values, run
 
 Keep = str | slice
 REMEMBERED = 8  # the number of compiled graphs in the cache
@@ -61,13 +61,15 @@ def keep_text(keep: Keep) -> str:
     return keep if isinstance(keep, str) else slice_text(keep)
 
 
-def check_memory(outputs: Sequence[Variable], given: Values) -> None:
-    """Raise ArgumentError if a trace of all steps needs too much memory; suggest a window."""
+def check_size(outputs: Sequence[Variable], given: Values, keep: Keep) -> None:
+    """Raise ArgumentError for too few steps, and if a trace of all steps needs too much memory."""
     scans = [scan for scan in map(read_node, scan_nodes(outputs)) if not scan_nodes([scan.n_steps])]
     values, _ = run([scan.n_steps for scan in scans], given, record=False)
     counts = {scan: int(values[scan.n_steps]) for scan in scans}
+    for scan, steps in counts.items():
+        check_steps(scan, steps, least=0 if keep == "all" else 1)
     needed = sum(steps * _bytes_per_step(scan) for scan, steps in counts.items())
-    if needed > MOST_BYTES:
+    if keep == "all" and needed > MOST_BYTES:
         steps = max(counts.values())
         fits = max(1, steps * MOST_BYTES // needed)
         raise ArgumentError(
@@ -126,26 +128,22 @@ def backend_name() -> str:
 
 
 def run_window(
-    outputs: Sequence[Variable],
-    also: Sequence[Variable],
-    given: Mapping[Variable, object],
-    keep: Keep,
+    outputs: Sequence[Variable], also: Sequence[Variable], given: Values, keep: Keep
 ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
     """Return the values that a `Trace` needs, and the recordings of the steps in the window.
 
     For an array that is not recorded, the value has the length of the array but no entries.
     """
-    known = checked_values(given)
     with without_backtraces():
         graph = _graph(tuple(outputs), tuple(also))
-        values = graph.facts(known)
+        values = graph.facts(given)
         windows = graph.windows(values, keep)
-        results = _compiled(graph, tuple(windows.values()), pytensor.config.mode)(known)
+        results = _compiled(graph, tuple(windows.values()), pytensor.config.mode)(given)
         with Progress() as progress:
             progress.expect(len(graph.scans))
             recordings = [_record(n, graph, one, results, progress) for n, one in windows.items()]
     held = {v: value for v, value in results.items() if isinstance(v, Variable)}
-    return {**values, **held, **known}, recordings
+    return {**values, **held, **given}, recordings
 
 
 def earliest(
@@ -253,6 +251,10 @@ class _Graph:
         windows: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
             steps = int(values[parts.n_steps])
+            for part in parts.of_kind(Kind.MIT_SOT):
+                if (rows := self.lengths[node][part]) < steps + part.tape.origin:
+                    needs = f"{rows - steps} initial values, but its taps are {part.tape}"
+                    raise ArgumentError(f"{parts.called}: {part.name} has {needs}.")
             relation = relation_of(node.op)
             loop = None if relation is None else windows.get(relation.parent)
             if isinstance(keep, str):
@@ -262,9 +264,8 @@ class _Graph:
             else:
                 first, last, _ = keep.indices(steps)
                 if first >= last:
-                    raise argument_error(
-                        "keep", keep, f"{parts.called} runs steps 0 to {steps - 1}."
-                    )
+                    reason = f"{parts.called} runs steps 0 to {steps - 1}."
+                    raise argument_error("keep", keep, reason)
             first = max(0, min(first, steps - 1))
             windows[node] = Window(steps, first, max(first + 1, min(last, steps)))
         return windows
@@ -283,15 +284,23 @@ def _given(inputs: Sequence[Variable], known: Values) -> Iterator[Computed]:
 def _function(
     inputs: Sequence[Variable], outputs: Sequence[Variable], mode: str | Mode | None
 ) -> Callable[..., list[Computed]]:
-    """Return a compiled function; raise GraphError if PyTensor fails to compile it."""
+    """Return a compiled function; raise GraphError if PyTensor fails to compile or to run it."""
     try:
         with warnings.catch_warnings():  # PyTensor warns about callbacks to Python
             warnings.filterwarnings("ignore", "Numba will use object mode")
-            return pytensor.function(
+            function = pytensor.function(
                 inputs, list(outputs), mode=get_mode(mode), on_unused_input="ignore"
             )
     except Exception as error:  # backends raise many types
         raise GraphError(f"mode = {quote(mode)}: {first_line(error)}") from error
+
+    def call(*values: Computed) -> list[Computed]:
+        try:
+            return list(function(*values))
+        except Exception as error:
+            raise GraphError(f"a compiled loop failed: {first_line(error)}") from error
+
+    return call
 
 
 Results = Mapping[object, Computed]  # keys are variables, or pairs of loop variable and number

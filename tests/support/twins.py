@@ -14,10 +14,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def assert_twin(name, scene):
-    """Compare a report, or the texts and arrows of a picture, with a reviewed file.
-
-    To accept a change, delete the file and run again.
-    """
+    """Compare a report or a picture with a reviewed file.  To accept a change, delete the file."""
     actual = f"{scene.text()}{arrows_as_text(scene)}" if hasattr(scene, "walk") else str(scene)
     path = GOLDEN / f"{name}.txt"
     if not path.exists():

@@ -83,10 +83,9 @@ def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients
             pushed = _transpose_pullback(node, [tangent for _, tangent in pairs])
     except (gradient.NullTypeGradError, NotImplementedError, TypeError) as error:
         # A product with PyTensor's marker of an undefined derivative is a TypeError.
-        raise GradientError(
-            f"wrt: the derivative of {node.op} wrt {listing(map(str, with_tangents))} is undefined "
-            f"({first_line(error)})."
-        ) from error
+        by, reason = listing(map(str, with_tangents)), first_line(error)
+        message = f"wrt: the derivative of {node.op} wrt {by} is undefined ({reason})."
+        raise GradientError(message) from error
     for tangent in pushed:
         absent = tangent is None or isinstance(tangent.type, DisconnectedType | NullType)
         yield (None if absent else tangent,)

@@ -28,7 +28,7 @@ from lab.scans.backtraces import without_backtraces
 from lab.scans.names import unique_names
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.traces.differences import Contrast, contrast, far
-from lab.traces.run import Values, checked_values, run
+from lab.traces.run import Values, check_inputs, checked_values, run
 
 SIDES = ("by our pullback", "by PyTensor")
 ROUNDING = 1e3  # units in the last place, relative to the largest gradient of an order
@@ -102,26 +102,23 @@ def read_subject(
     if wrt is None and not real:
         raise argument_error("wrt", wrt, "no input of the graph is real.")
     variables = check_wrt(target, real if wrt is None else wrt)
-    _check_independent(variables, known)
+    _check_independent(variables)
     values, _ = run([target, *variables], known, record=False)
     return target, {v: np.array(values[v]) for v in variables}, known
 
 
-def _check_independent(variables: Sequence[Variable], given: Values) -> None:
-    """Raise ArgumentError for repeated `variables`, or if they compute each other or `given`.
+def _check_independent(variables: Sequence[Variable]) -> None:
+    """Raise ArgumentError for repeated `variables`, or if they compute each other.
 
     Finite differences change one variable and leave all other values the same.
     """
     for variable in variables:
         if variables.count(variable) > 1:
             raise ArgumentError(f"wrt: {variable} occurs more than once.")
-    for fixed in dict.fromkeys((*variables, *given)):
-        cause = next((v for v in ancestors([fixed]) if v in variables and v is not fixed), None)
-        if cause is not None:
-            raise ArgumentError(
-                f"wrt: {fixed} is computed from {cause}. Differentiate wrt only one of these "
-                "variables, and pass no value for a computed variable."
-            )
+        others = (v for v in ancestors([variable]) if v in variables and v is not variable)
+        if (cause := next(others, None)) is not None:
+            reason = f"{variable} is computed from {cause}. Pass only one of these variables."
+            raise ArgumentError(f"wrt: {reason}")
 
 
 def _complete(cost: Variable, given: dict[Variable, object]) -> list[Variable]:
@@ -129,21 +126,15 @@ def _complete(cost: Variable, given: dict[Variable, object]) -> list[Variable]:
 
     A real input of known shape has default values between 0.5 and 1.5, the same in every run.
     """
-    checked_values(given)
-    inputs = list(dict.fromkeys(
-        v
-        for v in ancestors([cost], blockers=set(given))
-        if (v.owner is None or v in given) and not isinstance(v, Constant)
-    ))  # fmt: skip
+    inputs = [v for v in ancestors([cost]) if v.owner is None and not isinstance(v, Constant)]
+    check_inputs(given, inputs)
     for number, variable in enumerate(inputs):
         if variable in given or isinstance(variable, SharedVariable):
             continue
         kind = variable.type
         if not is_real(variable) or None in kind.shape:
-            raise ArgumentError(
-                f"given: there is no value for {variable} ({kind}). Only real variables of known "
-                "shape have a default value."
-            )
+            reason = "Only real variables of known shape have a default value."
+            raise ArgumentError(f"given: there is no value for {variable} ({kind}). {reason}")
         value = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
         given[variable] = value.astype(kind.dtype)
     return inputs

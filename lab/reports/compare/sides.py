@@ -159,7 +159,7 @@ def _run(
     try:
         run = trace(variables, given)
         values = dict(zip(variables, run.outputs, strict=True))
-        nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
+        nodes = [node for node in toposort(variables) if is_scan(node)]
         is_complete = scan_names(nodes) == tuple(scan.name for scan in run.scans)
         return run if is_complete else None, values, {}  # otherwise, an operation contains a Scan
     except Exception as error:

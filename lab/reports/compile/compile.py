@@ -48,7 +48,7 @@ from lab.scans.node import LoopVariable, copy_graph, is_scan, read_node, variabl
 from lab.scans.operations import plain_name
 from lab.scans.replacing import enclosed_scans
 from lab.tape import Kind
-from lab.traces.run import Values, checked_values, run
+from lab.traces.run import Values, check_inputs, checked_values, run
 
 FUSION = ("fusion",)
 # Rewrites for a linker, which create operations without a gradient.
@@ -112,6 +112,7 @@ def compiled(
         wrt = None if wrt is None else next(iter(loop.select_inputs([wrt]).values()))
     else:
         outputs = [subject] if isinstance(subject, Variable) else _listed(subject)
+        check_inputs(values, inputs_of(outputs))
     if wrt is None:
         return _report(outputs, rewrite_graph(outputs, mode, FUSION), mode, values)
     if len(outputs) != 1:
@@ -173,9 +174,8 @@ def _listed(subject: object) -> list[Variable]:
     variables = [item for item in items if isinstance(item, Variable)]
     if variables and len(variables) == len(items):
         return variables
-    raise argument_error(
-        "subject", subject, "expected a Loop, a compiled function, or PyTensor variables."
-    )
+    expected = "expected a Loop, a compiled function, or PyTensor variables."
+    raise argument_error("subject", subject, expected)
 
 
 def _report(

@@ -235,11 +235,6 @@ def test_an_integer_state_has_no_gradient_but_can_be_a_factor():
 # Errors, and gradients that are not numbers.
 
 
-def write_below_reads():
-    cost, buffer, _ = mit_mot((0,), (-1,), lambda a: [a**2])()
-    return lab.derivative(cost, buffer, 1)
-
-
 def without_a_number_of_steps():
     node = sit_sot(pt.dvector("b"), 4, lambda x: 0.7 * x)
     inputs = [disconnected_type(), *node.inputs[1:]]
@@ -282,9 +277,10 @@ def random_factor(wrt):
 
 
 growing_state, *_ = GRAPHS["start of one"]  # and a trap, which `lab.explain` reports
+WRITES_BELOW = mit_mot((0,), (-1,), lambda a: [a**2])
 test_errors = error_test(
     (lambda: lab.derivative(*growing_state()), BroadcastError, "the length of a dimension is 1"),
-    (write_below_reads, GradientError, "below its lowest read tap"),
+    (lambda: lab.derivative(*WRITES_BELOW()[:2]), GradientError, "below its lowest read tap"),
     (without_a_number_of_steps, ArgumentError, "expected the number of steps, an integer"),
     (short_buffer, GraphError, "fewer rows than its loop uses"),
     (two_of_three_values, ArgumentError, "pass 3 initial values"),

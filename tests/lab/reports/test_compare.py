@@ -174,7 +174,7 @@ test_errors = error_test(
     (lambda: compare(XS[-1], K, {}), "expected a real floating-point variable"),
     (lambda: compare(XS[-1], [X, X]), "wrt: x0 occurs more than once"),
     (lambda: compare(XS[-1], [X, XS], {X: 0.5}), "is computed from x0"),
-    (lambda: compare(XS[-1], X, {X: 0.5, XS: [1.0, 2, 3]}), "is computed from x0"),
+    (lambda: compare(XS[-1], X, {X: 0.5, XS: [1.0, 2, 3]}), "got a computed variable"),
     (lambda: compare(SQUARE, [["x"]]), "wrt = "),
     (lambda: compare(SQUARE, "y"), "wrt = 'y'"),
     (lambda: compare(SQUARE, cost=[1, 2]), "4 weights, one per step, got 2"),

@@ -8,6 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from graphs import scan
 from oracles import backward_disagreements, derive_with_systems
+from pytensor.compile.builders import OpFromGraph
 from strange_loops import formulas_at
 
 import lab
@@ -15,6 +16,7 @@ from lab.equations.quantities import Quantities
 from lab.loops import gallery
 from lab.notation import MAX_CHARACTERS, calls_of
 from lab.reports.canonical import outer_expression
+from lab.traces.run import run
 
 
 @pytest.mark.parametrize("wrt", ["W", "U", "x"])
@@ -125,16 +127,27 @@ def test_the_outputs_of_an_inner_scan_are_distinct():
 
 
 def test_different_operations_have_different_formulas():
-    x, i, v, y, z = pt.dmatrix("x"), pt.lvector("i"), pt.dvector("v"), pt.dvector(), pt.dvector()
-    named = scan(lambda a: a * 2, outputs_info=[v[0]], n_steps=3, name="with")
+    x, i, v = pt.dmatrix("x"), pt.lvector("i"), pt.dvector("v")
+    join, repeat = (lambda x, k: pt.concatenate([x, x], k)), (lambda x, k: pt.repeat(x, i, k))
+    along = (pt.cumsum, pt.diagonal, pt.argmax, pt.special.softmax, pt.sort, join, repeat)
+    pairs = [[operation(x, k) for k in (0, 1)] for operation in along]
+    pairs += [[pt.repeat(x, 2, k) for k in (0, 1)], [pt.cumsum(pt.alloc(v[0], k)) for k in (2, 3)]]
+    pairs += [[pt.searchsorted(v, v, side=k) for k in ("left", "right")]]
+    pairs += [[pt.einsum(k, x, x) for k in ("ij,jk->ik", "ij,ij->ij")]]
+    pairs += [[pt.pad(v, 2, mode=k) for k in ("edge", "wrap")], [x[1], x.reshape((4, 1))[1]]]
+    pairs += [[pt.cast(i, k) for k in ("bool", "int8")], [x, OpFromGraph([x], [x * 2])(x)]]
+    first, other = (scan(lambda a, k=k: a * k, outputs_info=[v], n_steps=2) for k in (2, 3))
+    pairs += [[first - first, first - other]]
+    for pair in pairs:
+        values = run(pair, {x: [[3.0, 8.0], [2.0, 1.0]], i: [1, 2], v: [2.0, 3.0]})[0]
+        assert not np.array_equal(*(values[each] for each in pair))
+        assert len({*map(outer_expression, pair)}) == 2
+
+
+def test_a_name_differs_from_an_operator():
+    i, v, y, z = pt.lvector("i"), pt.dvector("v"), pt.dvector(), pt.dvector()
     cases = {
-        "cumsum(x, axis=1)": x.cumsum(1),
-        "diag(x, offset=1)": pt.diagonal(x, 1),
-        "argmax(x, axis=1)": pt.argmax(x, 1),
-        "softmax(x, axis=0)": pt.special.softmax(x, 0),
-        "sort(x, axis=0)": pt.sort(x, 0),
-        "concat(x, x, axis=1)": pt.concatenate([x, x], 1),
-        "'with'(v)[1:][-1]": named[-1],
+        "'with'(v)[1:][-1]": scan(lambda a: a * 2, outputs_info=[v[0]], n_steps=3, name="with")[-1],
         "add_ignoring_duplicates(v, 1, [i])": pt.inc_subtensor(v[i], 1, ignore_duplicates=True),
         "(v + (2 at [0])) with (3 at [1])": pt.set_subtensor(pt.inc_subtensor(v[0], 2)[1], 3),
         "0 with (v at [i])": pt.set_subtensor(pt.zeros(3)[i], v),

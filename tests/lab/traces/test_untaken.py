@@ -10,8 +10,6 @@ import lab
 import visual
 from lab import gallery
 
-COMPILED = Mode("py", "fast_run")
-
 # The step, its initial value, the true gradient, the forward step, and the unselected branch.
 TRAPS = {
     "a root below 0": (lambda s: pt.switch(s > 0, pt.sqrt(s), 0.0) - 0.9, 0.5, 1, "sqrt(x[t−1])"),
@@ -54,7 +52,7 @@ def test_nan_of_an_unselected_branch_is_explained_and_avoided(name):
     assert trap.name == "untaken_branch"
     for text in (note, trap.message):  # the advice contains no name of the graph
         assert "where(condition, f(where(condition, argument, 1)), 0)" in text
-    compiled = derivative.value.eval(given, mode=COMPILED)
+    compiled = derivative.value.eval(given, mode=Mode("py", "fast_run"))
     trace = lab.trace(derivative, given, rewritten=True)
     assert np.isfinite(compiled).all()
     np.testing.assert_allclose(trace.outputs[1], compiled, rtol=1e-12)

@@ -42,16 +42,11 @@ def differing(part, whole):
 
 
 @cache
-def derive_and_trace(name, order):
-    """Return a derivative, and its whole trace."""
-    derivative = gallery.loops[name].derivative(order)
-    return derivative, lab.trace(derivative)
-
-
 @pytest.mark.parametrize("keep", WINDOWS)
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_a_window_has_the_numbers_of_the_full_trace(name, order, keep):
-    derivative, whole = derive_and_trace(name, order)
+    derivative = gallery.loops[name].derivative(order)
+    whole = lab.trace(derivative)
     trace_window = lab.trace(derivative, keep=WINDOWS[keep])
     assert differing(trace_window, whole) == []
 
