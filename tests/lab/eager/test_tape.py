@@ -314,7 +314,7 @@ test_errors = words_test(
     (lambda: grad(lambda x: abs(x * 1j))(2.0), GradientError, "<lambda>", "complex numbers"),
     (lambda: grad(lambda x: ones.__iadd__(x))(1.0), GradientError, "numpy.add", "a = a + b"),
     (lambda: grad(lambda x: numpy.array([x, x]))(1.0), GradientError, "Node(", "lab.eager.np"),
-    (lambda: grad(joined)(ones), GradientError, "numpy.concatenate is not reg", "eager.primitive"),
+    (lambda: grad(joined)(ones), GradientError, "numpy.concatenate has no gra", "eager.primitive"),
     (lambda: grad(special.erf)(1.0), GradientError, "erf has no gradient rule"),
     (lambda: grad(lambda a: numpy.add.reduce(a))(ones), GradientError, "numpy.add.reduce"),
     (lambda: grad(math.sin)(1.0), GradientError, "Node(np.float64(1.0))", "not registered"),
