@@ -72,8 +72,6 @@ def test_cells_do_not_move_and_equal_the_run_and_a_still_picture(page, opened, n
     machine = opened(name, order, width=width, height=2000, cost="sum")
     start = page.evaluate(CELLS)
     assert page.locator(".scantape-machine").get_attribute("data-moments") == str(machine.moments)
-    if name is PAIR:  # two Scans of two loops share their segments
-        assert page.locator(".segments span:visible").count() == 2
     tenths, is_new = [*range(10 * machine.moments + 1), 20], []
     every = page.evaluate(EVERY, [tenth / 10 for tenth in tenths])
     arrangement = arrange(machine, WIDE if width > NARROW else PHONE)
@@ -442,6 +440,15 @@ def test_the_sources_of_a_clicked_number_show_the_values_that_the_step_read(page
     pairs = page.evaluate(SOURCES)
     assert len(pairs) > 40
     assert [pair for pair in pairs if pair[0] != pair[1]] == []
+
+
+def test_two_loops_are_played_one_above_the_other(page, opened):
+    go(page, opened(PAIR).moments)
+    sentence = page.locator(".scantape-sentence").inner_text()
+    assert "A dC/dx₀:  7.413 " in sentence
+    assert "B dC/dx" in sentence
+    assert page.locator(".segments span:visible").count() == 2
+    assert page.locator("[data-rule]").count() == 0
 
 
 def test_rotating_a_phone_preserves_the_moment(page, opened):

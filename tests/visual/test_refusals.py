@@ -48,6 +48,7 @@ def calls(function, *rows):
 
 DRAWING = calls(
     partial(visual.draw, SQUARE),
+    ("tapes", {"step": 4}, "step = 4"),
     ("tapes", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
     ("tapes", {"step": True}, "step = True"),
     ("ssa", {"order": 0}, "order"),
