@@ -243,7 +243,8 @@ def arrange(
     y, columns = heights[0] + 4, zip(middles, hidden, strict=True)
     gaps = tuple(Text(x, y, f"⋯ {n:,}", 11, "middle", muted=True) for x, n in columns if n)
     placed = tuple(boxes), tuple(headings), gaps
-    return Arrangement(machine, width, bottom + LEAST, *placed, pitch, usual, is_cramped)
+    bottom += LEAST if usual is TALL else LOW  # values move below the last row
+    return Arrangement(machine, width, bottom, *placed, pitch, usual, is_cramped)
 
 
 def _widest_number(machine: MachineContent) -> float:

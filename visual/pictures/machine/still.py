@@ -188,9 +188,8 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
         if role is not None:
             yield Box(x, y - size, wide + 10, size + 4, role)
             x += 5
-        content = piece.text.strip()
-        indent = piece.text[: piece.text.find(content)]
-        if content:
+        if content := piece.text.strip():
+            indent = piece.text[: piece.text.find(content)]
             left, muted = x + text_width(indent, size, bold=bold), piece.ink is Ink.NAME
             yield fitted(left, y, content, most, size, role=role, bold=bold, muted=muted)
         x += wide + (5 if role else 0)
