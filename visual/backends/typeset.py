@@ -7,7 +7,7 @@ ignores the fonts of the system. The files contain no tooltips. Typst is importe
 import math
 from typing import Any, Literal, cast
 
-from visual.backends.svg import number, to_svg
+from visual.backends.svg import to_svg
 from visual.scene.fonts import advances, folder
 from visual.scene.shapes import Scene
 
@@ -37,7 +37,7 @@ def to_png(scene: Scene, scale: float = 1.0) -> bytes:
     across, down = math.ceil(scene.width * scale), math.ceil(scene.height * scale)
 
     def on_a_pixel(y: float) -> str:
-        return f"{math.floor(float(number(y)) * scale + 0.5) / scale:.3f}"
+        return f"{math.floor(round(y, 1) * scale + 0.5) / scale:.3f}"
 
     # Typst renders the SVG to an image, rounds the size of the image up, and copies whole pixels to
     # the page. A slightly smaller size prevents the loss of a row of pixels.

@@ -70,7 +70,7 @@ function holds(left, value) {
 
 const STYLES = {
   plain: numberText,
-  factor: (value, digits) => numberText(value, digits).replace(/^-.*/, "($&)"),
+  factor: (value, digits) => (value < 0 && value > -Infinity ? `(${numberText(value, digits)})` : numberText(value, digits)),
   norm: (value) => `‖${numberText(value, 3)}‖`,
 };
 

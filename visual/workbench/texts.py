@@ -11,6 +11,7 @@ it has a single number, and a sequence if it has several. A formula without ``=`
 of the first variable. `visual.player.state` writes and reads links.
 """
 
+import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -152,10 +153,11 @@ def cell(bench: Bench, moment: int = -1) -> str:
     before, subject = _loop(bench.loop) if isinstance(bench, LoopBench) else _graph(bench)
     chosen = (f"{name}={value!r}" for name, value in _choices(bench, moment).items())
     body = f"{before}bench = visual.Workbench({_joined([*subject, *chosen])})\nbench\n"
-    numbers = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
+    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    numbers = [name for name in ("inf", "nan") if name in used]
     head = f"from math import {', '.join(numbers)}\n\n" if numbers else ""
-    head += "import numpy as np\n\n" if "np." in body else ""
-    head += "".join(f"import {name}\n" for name in ("lab", "visual") if f"{name}." in body)
+    head += "import numpy as np\n\n" if "np" in used else ""
+    head += "".join(f"import {name}\n" for name in ("lab", "visual") if name in used)
     return f"{head}\n{body}"
 
 

@@ -92,9 +92,8 @@ class Wording:
 
     def _numeral(self, text: str, value: np.ndarray, style: NumberStyle) -> str:
         """Return a number as text, with its place if the events are `PlacedEvents`."""
-        if not isinstance(self.events, PlacedEvents):
-            return text
-        place = self.events.place(value, self._index(value))
+        run = self.events
+        place = run.place(value, self._index(value)) if isinstance(run, PlacedEvents) else None
         return text if place is None else Numeral(text, place, style)
 
     def is_zero(self, value: np.ndarray) -> bool:

@@ -58,13 +58,12 @@ class Placing:
         places: dict[int, tuple[Lane, int]] = {}  # the lane and the column of each node
         every = set[int]()  # the columns of shown and hidden nodes
         for number, node in enumerate(nodes):
-            column = node.row
-            if node.index is not None:
-                column = times[node.lane.scan].column(node.variable, node.index)
             if node.lasting or node.lane in self.left_out:
                 continue
+            time, index = times[node.lane.scan], node.index
+            column = node.row if index is None else time.column(node.variable, index)
             every.add(column)
-            if column in shown or node.index is None:
+            if column in shown or index is None:
                 places[number] = node.lane, column
         arrows = [edge for edge in graph.edges if places.keys() >= {*edge}]
         if is_open:
