@@ -115,7 +115,10 @@ class Machine {
     stage.onscroll();
   }
 
-  /** If the picture scrolls, show the slots that the current group writes; if they fit, also the values that travel, and then the saved values. An event without groups shows its Scan. @param {Place} at */
+  /**
+   * If the picture scrolls, show the slots that the current group writes; if they fit, also the values
+   * that travel, and then the saved values. An event without groups shows its Scan. @param {Place} at
+   */
   follow({ parts, event }) {
     const { stage, picture: { cells } } = this, frame = stage.getBoundingClientRect(), terms = parts.flatMap((part) => part.terms);
     if (stage.scrollHeight <= stage.clientHeight + 1 && stage.scrollWidth <= stage.clientWidth + 1) return;
@@ -159,7 +162,9 @@ class Machine {
   inside(nested) {
     const [summary, place] = this.inner.children;
     this.nested = nested;
-    summary.textContent = nested ? `Scans inside step ${nested.step} of Scan ${nested.scan + 1}: ${nested.names}` : `Scans inside the shown steps (${this.whole.steps}): go to a step`;
+    summary.textContent = nested
+      ? `Scans inside step ${nested.step} of Scan ${nested.scan + 1}: ${nested.names}`
+      : `Scans inside the shown steps (${this.whole.steps}): go to a step`;
     place.hidden = !nested;
     if (!nested || !this.inner.open || place.nested === nested) return;
     place.nested = nested;

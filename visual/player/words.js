@@ -69,7 +69,11 @@ function slotText({ keys }, moment) {
 
 const isOfDerivative = (data, cell) => data.scans[cell.scan].order > 0;
 
-/** Return the sentence about the factor of a term, with the saved values at a moment. It is a local derivative if no other term reads the source. @param {any[]} terms @param {number} term @param {SlotCell[]} cells @param {number} moment */
+/**
+ * Return the sentence about the factor of a term, with the saved values at a moment. It is a local
+ * derivative if no other term reads the source.
+ * @param {any[]} terms @param {number} term @param {SlotCell[]} cells @param {number} moment
+ */
 function factorSentence(terms, term, cells, moment) {
   const { source, factor, symbol, saved } = terms[term];
   const isRead = (other) => source !== null && (other.source === source || other.saved.includes(source));
@@ -87,7 +91,10 @@ class Words {
     Object.assign(this, { title, rules, description, sentence, reason, more, table, counter, legend });
   }
 
-  /** Show the title, the legend of the roles that occur, the rules, and the results of another machine. @param {any} data @param {any} showExample  returns the function that shows an example, or nothing */
+  /**
+   * Show the title, the legend of the roles that occur, the rules, and the results of another machine.
+   * @param {any} data @param {any} showExample  returns the function that shows an example, or nothing
+   */
   open(data, showExample) {
     this.title.textContent = data.title;
     this.legend.replaceChildren(...data.legend.map(([kind, term, meaning]) =>
@@ -136,7 +143,8 @@ class Words {
   }
 
   line(sentence, exact = []) {
-    return element("div", { class: "line", title: exact.map(({ text }) => text).join("") }, ...sentence.map(({ text, ink }) => element("span", { class: ink }, text)));
+    const words = sentence.map(({ text, ink }) => element("span", { class: ink }, text));
+    return element("div", { class: "line", title: exact.map(({ text }) => text).join("") }, ...words);
   }
 
   /** Show the provenance of a number. @param {any} record a result of `provenance` */
