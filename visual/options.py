@@ -162,7 +162,7 @@ def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:
 def _read_taps(text: str) -> tuple[str, tuple[int, ...]]:
     """Return the name and the taps in ``x:-2,-1``; in ``-2,-1``, the name is empty."""
     name, _, taps = text.rpartition(":")
-    return name.strip(), tuple(map(int, words(taps) or [""]))
+    return name.strip(), tuple(map(int, taps.split(",")))
 
 
 def check_shown(name: str, value: object) -> range:

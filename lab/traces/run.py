@@ -337,7 +337,9 @@ class Step:
                 call()
                 done += 1
         except FAILURES as error:
-            reason = f"{self.nodes[done].op} in its step: {first_line(error)}"
+            is_inner = isinstance(error, ArgumentError | GraphError)
+            what = "a Scan" if is_inner else self.nodes[done].op
+            reason = f"{what} in its step: {error if is_inner else first_line(error)}"
             raise GraphError(f"{self.name}: {reason}") from error
         if self.recordings is None:
             return None

@@ -152,6 +152,7 @@ LINKS = [
     for read, text, words in (
         (from_text, "order", "link = 'order': expected pairs"),
         (from_text, "order.x=1", "link = 'order.x=1': expected pairs"),
+        (from_text, "taps=-1", "link = 'taps=-1': expected pairs, as in 'order=2&taps.x=-2,-1'"),
         (from_text, "order=two", "order = 'two': expected a number"),
         (from_text, "at.x=1,two", "at.x = 'two': expected a number"),
         (from_text, "ordr=2", "key = 'ordr': did you mean 'order'?"),

@@ -136,7 +136,7 @@ class Exercises(ExerciseSheet):
     """
 
     def __init__(self, members: Sequence[Single | ExerciseTask]) -> None:
-        members = check_sequence("members", members, "a tuple of exercises")
+        members = check_sequence("members", members, "exercises, or use Exercises.of(trace)")
         if not members or not all(isinstance(m, Single | ExerciseTask) for m in members):
             raise argument_error("members", members, "expected one or more exercises.")
         super().__init__(*(m.task if isinstance(m, Single) else m for m in members))

@@ -56,7 +56,7 @@ def from_text(text: str) -> dict[str, object]:
         code, equals, written = pair.partition("=")
         key, _, name = unquote(code).partition(".")
         if not equals or (key in KEYS and bool(name) != (key in MAPPINGS)):
-            raise argument_error("link", pair, "expected pairs, as in 'loop=square&order=2'.")
+            raise argument_error("link", pair, "expected pairs, as in 'order=2&taps.x=-2,-1'.")
         check_choice("key", key, KEYS)
         value: Any = unquote(written)
         if key not in TEXTS:

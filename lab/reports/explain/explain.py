@@ -136,21 +136,21 @@ def _derivations(root: Variable, graphs: Sequence[Variable]) -> dict[Apply | Op,
     """
     before = set(scan_nodes([root]))
     outer = (relation_of(node.op) for node in scan_nodes(graphs) if node not in before)
-    inner = (relation_of(node.op) for node, inside in _all_scans(graphs) if inside)
+    inner = (relation_of(node.op) for node, _, inside in _all_scans(graphs) if inside)
     within = {d.parent.op: d for d in inner if isinstance(d, Derivation)}
     return {**within, **{d.parent: d for d in outer if isinstance(d, Derivation)}}
 
 
 def _all_scans(
     outputs: Sequence[Variable], names: Mapping[Apply, str] = MappingProxyType({}), inside: str = ""
-) -> Iterator[tuple[Apply, str]]:
-    """Yield each Scan of a graph, and the name of the operation that contains it, or ""."""
+) -> Iterator[tuple[Apply, str, str]]:
+    """Yield each Scan of a graph, its name, and the name of the operation around it, or ""."""
+    nodes = scan_nodes(outputs)
+    names = {**dict(zip(nodes, scan_names(nodes), strict=True)), **names}
     for node in toposort(outputs):
         if is_scan(node):
-            yield node, inside
-            parts = read_node(node)
-            name = names.get(node, parts.called)
-            yield from _all_scans(parts.inner_outputs, names, name)
+            yield node, names[node], inside
+            yield from _all_scans(read_node(node).inner_outputs, names, names[node])
         elif isinstance(node.op, HasInnerGraph):
             name = getattr(node.op, "name", None) or str(node.op)
             yield from _all_scans(copy_graph(node.op.fgraph)[1], names, name)
@@ -167,8 +167,8 @@ def _reports(
     is_undefined = any(isinstance(status_of(v), Undefined) for v in gradients)
     nodes, derivations = scan_nodes([root, *graphs]), _derivations(root, graphs)
     names = dict(zip(nodes, scan_names(nodes), strict=True))
-    for number, (node, inside) in enumerate(_all_scans([root], names), start=1):
-        equations = system(node, name=names.get(node, ""))
+    for number, (node, name, inside) in enumerate(_all_scans([root], names), start=1):
+        equations = system(node, name=name)
         derivation = derivations.get(node.op if inside else node)
         if is_undefined and not derivations and not inside:
             derivation = _derived(node)
