@@ -25,13 +25,12 @@ def square(**changes):
 X0, XS = squares()
 N, V = pt.iscalar("n"), pt.dvector("v")
 DELAYED = scan(lambda a: a * 2, outputs_info=[{"initial": V, "taps": [-2]}], n_steps=2)
-
-
-def nested():
-    def step(x, n):
-        return scan(lambda y: y * y, outputs_info=[x], n_steps=n)[-1]
-
-    return scan(step, outputs_info=[X0], non_sequences=[N], n_steps=2)
+NESTED = scan(
+    lambda x, n: scan(lambda y: y * y, outputs_info=[x], n_steps=n)[-1],
+    outputs_info=[X0],
+    non_sequences=[N],
+    n_steps=2,
+)
 
 
 def complex_graph(function, transform=lambda values: values):
@@ -96,7 +95,7 @@ test_invalid_input_raises_one_sentence = words_test(
     (lambda: lab.trace(squares(N)[1], {N: 0}, keep="last"), "n_steps of", "= 0", "at least 1"),
     (lambda: lab.compiled(XS[-1], X0, given={XS: [0.5]}), "given", "got a computed variable"),
     (lambda: lab.trace(DELAYED, {V: [0.5]}, keep="last"), "v has 1 initial", "taps are reads -2"),
-    (lambda: lab.trace(nested(), {X0: 0.5, N: -1}), "a Scan in its step: scan_fn: n_steps = -1"),
+    (lambda: lab.trace(NESTED, {X0: 0.5, N: -1}), "a Scan in its step: scan_fn: n_steps = -1"),
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),
     longest=320,
 )
