@@ -383,7 +383,8 @@ PAINT = """(css) => [...document.querySelectorAll(css)].map((cell) => {
     const texts = [...cell.querySelectorAll("text")].filter(isNumber).slice(0, 1);
     const names = ["fill", "stroke", "strokeWidth", "strokeDasharray"], outer = boxes[0];
     const looks = [outer, boxes.at(-1)].map((box) => style(box, ...names));
-    return [...looks, ...texts.map((text) => style(text, "fill"))];
+    const corners = [...cell.querySelectorAll("path")].filter((line) => line.checkVisibility());
+    return [...looks, ...[...texts, ...corners].map((node) => style(node, "fill"))];
 })"""
 COLORED = {"overwritten", "preserved", "restored", "saved", "pending", "empty"}
 

@@ -228,14 +228,14 @@ def _arrow(arrow: Arrow, theme: Theme) -> str:
 
 
 def _polyline(line: Polyline, theme: Theme) -> str:
-    points = [f"{number(x)} {number(y)}" for x, y in line.points]
-    path = _line(f"M{' '.join(points)}", line.color(theme))
+    color, points = line.color(theme), [f"{number(x)} {number(y)}" for x, y in line.points]
+    path = _line(f"M{' '.join(points)}", color, fill=color if line.filled else "none")
     if not line.dots:
         return path
     dots = "".join(f"M{point}h.01" for point in points)  # each dot is a short line with round caps
-    return path + _line(dots, line.color(theme), f' stroke-width="{DOT}" stroke-linecap="round"')
+    return path + _line(dots, color, f' stroke-width="{DOT}" stroke-linecap="round"')
 
 
-def _line(path: str, color: str, more: str = "") -> str:
-    """Return an SVG path without a fill; `more` contains additional attributes."""
-    return f'<path d="{path}" fill="none" stroke="{color}"{more}/>'
+def _line(path: str, color: str, more: str = "", fill: str = "none") -> str:
+    """Return an SVG path; `more` contains additional attributes."""
+    return f'<path d="{path}" fill="{fill}" stroke="{color}"{more}/>'

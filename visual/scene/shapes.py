@@ -121,7 +121,7 @@ class TextLook(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Polyline:
-    """Straight segments between points. With `dots`, each point has a dot.
+    """Straight segments between points. With `dots`, each point has a dot. A line can be `filled`.
 
     The color is the color of text, weaker if `faint`, and weakest if `faded`.
     """
@@ -130,6 +130,7 @@ class Polyline:
     faint: bool = False
     faded: bool = False
     dots: bool = False
+    filled: bool = False
 
     def color(self, theme: Theme) -> str:
         """Return the color of the line and its dots in a theme."""

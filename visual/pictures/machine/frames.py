@@ -126,7 +126,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
             look = Role.WRONG
             inside.append(Box(left + 3, top + 3, place.width - 6, place.height - 6, look))
         if place.corner and key.role != "empty":
-            inside.append(Polyline(place.corner))
+            inside.append(Polyline(place.corner, filled=True))
         if number not in adders:
             if key.role == "restored":
                 inside.append(Text(*place.anchors["mark"], "↺", 11, "end", role=look))

@@ -30,8 +30,7 @@ def still(arrangement: Arrangement, moment: int, sheet: Sheet = SCREEN) -> Scene
     present = locate(arrangement.machine, moment)
     frame = frame_of(arrangement, present)
     shapes = [*chain.from_iterable(frame.values()), *_words(arrangement, present)]
-    scene = _scene(arrangement, shapes, [present], sheet)
-    return replace(scene, film=partial(film, arrangement))
+    return replace(_scene(arrangement, shapes, [present], sheet), film=partial(film, arrangement))
 
 
 def scene_of_step(
