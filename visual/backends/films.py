@@ -8,14 +8,13 @@ import numpy as np
 
 from lab.progress import pause, progress_bar
 from visual.backends.typeset import to_png
-from visual.scene.formats import HOLD, PACE
+from visual.scene.formats import HOLD, durations
 from visual.scene.shapes import Group, Scene, Shape
 
 
 def frames(scene: Scene) -> Iterator[Scene]:
-    """Yield one scene per moment, with the shapes that are visible at this moment."""
-    for moment in scene.moments:
-        yield replace(scene, shapes=tuple(_visible(moment, scene.shapes)))
+    """Return one scene per moment, with the shapes that are visible at this moment."""
+    return (replace(scene, shapes=tuple(_visible(m, scene.shapes))) for m in scene.moments)
 
 
 def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
@@ -43,7 +42,7 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     painted = [Image.fromarray(_nearest(frame, palette)) for frame in codes]
     for image in painted:
         image.putpalette(_parts(palette).astype("uint8").tobytes())
-    times = [PACE] * (len(painted) - 1) + [HOLD]
+    times = [durations(len(painted))[0]] * (len(painted) - 1) + [HOLD]
     film = io.BytesIO()
     more = {"save_all": True, "append_images": painted[1:], "duration": times}
     painted[0].save(film, "GIF", loop=0, optimize=False, **more)

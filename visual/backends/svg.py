@@ -16,7 +16,7 @@ from zlib import crc32
 
 from visual.backends import dark
 from visual.scene.fonts import MONO, SANS
-from visual.scene.formats import HOLD, PACE
+from visual.scene.formats import durations
 from visual.scene.shapes import MM, THIN, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching
 from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_color
 
@@ -73,21 +73,21 @@ def to_svg(
     shapes = "".join(_shape(shape, scene.theme, place, None) for shape in scene.shapes)
     if not animate:
         return f"{head}>{words}{page}{shapes}</svg>\n"
-    whole = PACE * (len(scene.moments) - 1) + HOLD  # the duration in milliseconds
-    shapes += "".join(_travels(scene, place, whole))
+    pace, whole = durations(len(scene.moments))
+    shapes += "".join(_travels(scene, place, pace, whole))
     own = f"scantape-{crc32(head.encode(errors='replace')):08x}"
-    style = _moving(scene, own, whole)
+    style = _moving(scene, own, pace, whole)
     if scene.theme == LIGHT:
         style += dark.picture_style(own, head + page + shapes)
     return f'{head} class="{own}">{words}<style>{style}</style>{page}{shapes}</svg>\n'
 
 
-def _moving(scene: Scene, own: str, whole: int) -> str:
+def _moving(scene: Scene, own: str, pace: int, whole: int) -> str:
     """Return CSS that plays the moments in the class `own`, unless readers prefer less motion."""
 
     def rule(groups: str, name: object, *changes: tuple[float, int]) -> str:
         """Return CSS that sets the opacity of `groups`; a change is (moment, opacity)."""
-        frames = (f"{100 * PACE * moment / whole:.3f}%{{opacity:{to}}}" for moment, to in changes)
+        frames = (f"{100 * pace * moment / whole:.3f}%{{opacity:{to}}}" for moment, to in changes)
         begin = f"0%{{opacity:{int(not changes[0][0])}}}"
         animation = f"{{animation:{own}-{name} {whole}ms step-end infinite}}"
         return f".{own} {groups}{animation}@keyframes {own}-{name}{{{begin}{''.join(frames)}}}"
@@ -102,14 +102,14 @@ def _moving(scene: Scene, own: str, whole: int) -> str:
     return still + f"@media (prefers-reduced-motion:no-preference){{{''.join(rules)}}}"
 
 
-def _travels(scene: Scene, place: Place, whole: int) -> Iterator[str]:
+def _travels(scene: Scene, place: Place, pace: int, whole: int) -> Iterator[str]:
     """Yield an SVG element, drawn above all others, for each group that moves along a path."""
     for group in scene.groups():
         if not group.path or group.until is None:
             continue
-        (x0, y0), first = group.path[0], PACE * (group.step or 0) / whole
+        (x0, y0), first = group.path[0], pace * (group.step or 0) / whole
         line = "L".join(f"{number(x - x0)} {number(y - y0)}" for x, y in group.path)
-        arrival = first + TRAVEL * (PACE * group.until / whole - first)
+        arrival = first + TRAVEL * (pace * group.until / whole - first)
         motion = (
             f'<animateMotion dur="{whole}ms" repeatCount="indefinite" calcMode="linear" '
             f'path="M{line}" keyPoints="0;0;1;1" keyTimes="0;{first:.4f};{arrival:.4f};1"/>'

@@ -36,8 +36,7 @@ class Bar {
       node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // of two runs, show only the first
     }
     this.marks.replaceChildren();
-    for (const [text, moment] of mistake ? [["wrong", mistake.first_wrong], ["read", mistake.first_read]] : []) {
-      if (moment === null) continue;
+    for (const [text, moment] of [["wrong", mistake?.first_wrong], ["read", mistake?.first_read]].filter(([, each]) => each)) {
       const at = (this.edges[moment] / moments) * 100, before = this.marks.firstChild;
       const mark = actionButton(`▲ ${text}`, () => this.drag(moment), { class: "mark", title: `first ${text}: ${events[moment - 1].heading}` });
       mark.style.left = `min(${before ? `max(${at}%, ${before.style.left} + 58px)` : `${at}%`}, 100% - 44px)`;

@@ -177,9 +177,9 @@ class Machine(SavedAsPage, Widget):
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine to a file, and return the path. A .html file plays without Python.
 
-        A .gif file is a film. With `animate`, an .svg file is also a film. Any other file shows the
-        present moment, or the final moment if the present moment is 0. Raises ArgumentError like
-        `Scene.save`.
+        A .gif file is a film of at most a minute. With `animate`, an .svg file is also a film. Any
+        other file shows the present moment, or the final moment if the present moment is 0. Raises
+        ArgumentError like `Scene.save`.
         """
         if as_path(path).suffix.lower() == ".html":
             return super().save(path)

@@ -1,7 +1,6 @@
 // The words of a machine: the rules, the sentence of the event and its reason, the provenance of a
 // number, the table of results, and the legend.
 
-const START = "Press play, or drag the bar: each event ";
 const UNITS = { Scan: "is one step of one Scan, or fills its tape.", node: "appends a node, or adds to a gradient." };
 const COLUMNS = { name: "", correct: "correct", faulty: "faulty", differences: "finite differences", ratio: "ratio" };
 const plain = (text) => ({ text, ink: "plain" }); // a phrase
@@ -45,7 +44,7 @@ function originSentence(data, cell, moment, entry, part) {
     return part.by_entry[entry]?.sentence ?? [...prefix, ...(part.exact.length ? part.exact : part.sentence)];
   }
   if (!text) return [plain(`${subject} has no value yet.`)];
-  const isGradient = isOfDerivative(data, cell), isOfSequence = cell.keys.some(({ role }) => role === "read");
+  const isGradient = data.scans[cell.scan].order > 0, isOfSequence = cell.keys.some(({ role }) => role === "read");
   if (isGradient && !isOfSequence) return [plain(`${subject} starts at ${text}.`)];
   const kind = isGradient ? "a gradient of the cost" : isOfSequence ? "a value of a sequence" : "an initial value";
   return [plain(`${subject} = ${text} is ${kind}.`)];
@@ -57,7 +56,7 @@ function readersText(data, cell, moment, next, reading) {
   if (!text) return "";
   if (events[0]) return `read in ${events.length} event${events[1] ? "s" : ""} (dotted): ${events.slice(0, 3).join("; ")}${events[3] ? "; …" : ""}`;
   if (next || !cell.is_result) return "no later step reads this number";
-  return isOfDerivative(data, cell) ? "returned" : "used by the cost, or returned";
+  return data.scans[cell.scan].order > 0 ? "returned" : "used by the cost, or returned";
 }
 
 /** Return the numbers of a slot until a moment, if there are several. */
@@ -66,8 +65,6 @@ function slotText({ keys }, moment) {
   const changes = texts.filter((text, n) => text !== texts[n - 1]);
   return changes.length > 1 ? `values of the slot: ${changes.join(", then ")}` : "";
 }
-
-const isOfDerivative = (data, cell) => data.scans[cell.scan].order > 0;
 
 /**
  * Return the sentence about the factor of a term, with the saved values at a moment. It is a local
@@ -123,7 +120,7 @@ class Words {
       return this.line([...(chosen ? [{ text: `entry ${entry} of ${cell.name}:  ${chosen}; `, ink: "name" }] : []), ...sentence], exact);
     });
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
-    this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START + UNITS[this.data.unit]]));
+    this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? `Press play, or drag the bar: each event ${UNITS[this.data.unit]}`]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
     const values = mistake ? "" : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.reason.textContent = this.reason.title = group ? group.reasons : values;

@@ -93,6 +93,11 @@ def moving_svg(scene):
     return scene.rendered(".svg", animate=True)
 
 
+def test_a_film_takes_at_most_a_minute():
+    svg = moving_svg(visual.draw(SQUARE, "machine", order=3))  # more than a hundred moments
+    assert 55_000 < int(re.search(r"(\d+)ms step-end", svg)[1]) <= 60_000
+
+
 def test_an_svg_moves_without_a_script():
     scene = visual.draw(SQUARE)
     svg = moving_svg(scene)

@@ -201,16 +201,12 @@ def are_apart(a, b):
 @pytest.mark.parametrize("width", [344, 840])
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_cells_and_the_lines_between_them_are_on_the_sheet(name, order, width):
-    """No two cells overlap; every line begins at its source and ends at its target.
-
-    The lower edge of a moving value is 7 pixels below its middle.
-    """
+    """No two cells overlap; every line begins at its source and ends at its target."""
     arrangement = arrange(machine_at(name, order), width)
     assert min(box.letters for box in arrangement.boxes) >= 11
     boxes = [box.area for box in arrangement.boxes]
     for n, a in enumerate(boxes):
-        assert a.left >= 0
-        assert a.right <= arrangement.width
+        assert 0 <= a.left < a.right <= arrangement.width
         assert a.bottom <= arrangement.height
         assert all(are_apart(a, b) for b in boxes[:n])
 
