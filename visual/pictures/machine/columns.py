@@ -105,11 +105,8 @@ def _rows(named: Quantities) -> Iterator[Row]:
     starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(named.root)}
     time = TimeColumns(timeline(named.root.scan).starts | starts)
     tapes = [t for t in scan.buffers if t.used or t.collects or scan.parent is None]
-    times = {
-        tape.argument: {row: column_of(tape, row, time) for row in range(len(tape.final))}
-        for tape in tapes
-        if not tape.is_total
-    }
+    parts = [tape for tape in tapes if not tape.is_total]
+    times = {t.argument: {n: column_of(t, n, time) for n in range(len(t.final))} for t in parts}
     for tape in sorted(tapes, key=lambda tape: not tape.tape.reads):
         total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
         name = named.whole_label(tape, None) if tape.collects else ""
@@ -146,8 +143,8 @@ def given_sequences(named: Quantities) -> list[tuple[SequenceTrace, ...]]:
     taps: dict[str, tuple[SequenceTrace, ...]] = {}
     for sequence in named.scan.sequences if named.scan.steps else ():
         is_given = named.parent is None or sequence.is_outer_gradient
-        in_slots = all(named.origin_read(sequence, n) for n in range(named.scan.steps))
-        if is_given and not in_slots and sequence.values[0].size <= LISTED:
+        is_shown = is_given and sequence.values[0].size <= LISTED
+        if is_shown and not all(named.origin_read(sequence, n) for n in range(named.scan.steps)):
             name = sequence.axis.variable
             taps[name] = (*taps.get(name, ()), sequence)
     return [*taps.values()]

@@ -50,7 +50,7 @@ def scene_of_step(
         slots = ((scan, t.argument, int(t.writes[0].rows[step])) for t in trace.scans[scan].buffers)
         places = Columns(trace).addresses
         around = next((places[slot][1] for slot in slots if slot in places), step)
-        last = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
+        last = events(trace).timeline.event_number(scan, step)
     room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
     machine = pair or machine_of(trace, around, most=max(3, int(room / NARROWEST)))
     moment = sum(event.number <= last for event in machine.events)

@@ -39,9 +39,8 @@ class Forward(Table):
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield a line for each variable with its shown values, then the parameters."""
         lines = list[Line]()
-        for name, values in self._variables():
-            visible = (v for v in values if (0, self.time.column(name, v[0])) in shown[0])
-            lines.append(Line([self._cell(name, *value) for value in visible], name=name))
+        for name, values in self._variables(shown[0]):
+            lines.append(Line([self._cell(name, *value) for value in values], name=name))
         first = self.scan.first  # column t contains the results of step t of the whole loop
         steps = [step for step in range(self.scan.steps) if (0, first + step) in shown[0]]
         key, moment = self.named.leaf_key, self.named.moment
@@ -71,17 +70,19 @@ class Forward(Table):
             lines += [named.equation(formula) for formula in scan.formulas]
         return Row(title=title, about=["; ".join(lines)], more=named.numbered_name)
 
-    def _variables(self) -> Iterator[tuple[str, Iterable[Entry]]]:
-        """Yield the name of each variable with its values."""
+    def _variables(self, shown: Collection[Key]) -> Iterator[tuple[str, Iterable[Entry]]]:
+        """Yield the name of each variable with its values in the `shown` columns."""
         values: dict[str, dict[int, np.ndarray]] = {}
         for sequence in self.scan.sequences:  # all taps of a sequence have one line
             known = values.setdefault(sequence.axis.variable, {})
             known |= zip(sequence.axis.index.tolist(), sequence.values, strict=True)
         for name, known in values.items():
-            yield name, [(index, known[index], Role.INPUT, None) for index in sorted(known)]
+            indices = [n for n in sorted(known) if (0, self.time.column(name, n)) in shown]
+            yield name, [(index, known[index], Role.INPUT, None) for index in indices]
         for tape in self.scan.buffers:
-            indices = range(len(tape.final)) if tape.axis is None else tape.axis.index.tolist()
-            rows = enumerate(zip(indices, tape.final, strict=False))
+            entries = range(len(tape.final)) if tape.axis is None else tape.axis.index.tolist()
+            every = enumerate(zip(entries, tape.final, strict=False))
+            rows = ((n, e) for n, e in every if (0, self.time.column(tape.name, e[0])) in shown)
             yield tape.name, ((*entry, *self._state(tape, row)) for row, entry in rows)
 
     def _state(self, tape: TapeTrace, row: int) -> tuple[Role, int | None]:
