@@ -4,6 +4,7 @@ import tracemalloc
 from functools import cache
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
@@ -70,6 +71,15 @@ def test_the_last_step_of_a_long_loop_by_a_closed_form():
     (total,) = (tape for tape in backward.tapes if tape.is_total)
     np.testing.assert_allclose(total.final[-1], trace.outputs[1], rtol=1e-12)
     np.testing.assert_allclose(total.initial[0], (n - 1) * 2 * w ** (n - 1), rtol=1e-9)
+
+
+def test_a_loop_whose_step_reads_only_a_parameter_has_all_its_rows():
+    """In the mode FAST_RUN, PyTensor loses the last of three values of x."""
+    loop = lab.Loop.from_text("tanh(w)", {"x": 0.1}, parameters={"w": 0.7}, n_steps=3)
+    with pytensor.config.change_flags(mode="FAST_RUN"):
+        trace = lab.trace(loop.derivative(1, "w", cost="sum"), keep="last")
+    value = np.tanh(0.7)
+    np.testing.assert_allclose(trace.outputs, [3 * value, 3 * (1 - value**2)])
 
 
 def test_a_window_of_a_gradient_has_the_matching_backward_steps():
