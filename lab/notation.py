@@ -259,6 +259,7 @@ class _Writer:
             text = self.leaf(term)
         else:
             text = term.written if isinstance(term, Number) else term.name
+            text = symbol(text, self.style) if "=" in text else text  # a property
         has_minus = text.lstrip(MARK).startswith(("-", "−"))
         return f"({text})" if has_minus and needed > SUM else text
 

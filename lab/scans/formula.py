@@ -15,7 +15,6 @@ from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import toposort
 from pytensor.scalar.basic import Composite
-from pytensor.tensor.elemwise import Elemwise
 
 from lab.errors import printable
 from lab.notation import SLICE, STRENGTH, Call, Expression, Leaf, Number, Term, leaves_of
@@ -153,8 +152,6 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call("Pow", (arguments[0], Number("2")))
     if name == "Reciprocal":
         return Call("TrueDiv", (Number("1"), arguments[0]))
-    if not isinstance(node.op, Elemwise | HasInnerGraph):
-        arguments = tuple(_filled(v, terms) for v in node.inputs)
     if name == "Mul":
         return _product(arguments)
     if name == "outer":
@@ -164,7 +161,8 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
     if name.endswith("RV"):  # a random draw, without its generator and shape
         return Call(name.removesuffix("RV").lower(), arguments[2:])
     inner = getattr(node.op, "scalar_op", node.op)
-    if isinstance(inner, Composite) or (type(inner) is OpFromGraph and not inner.name):
+    is_graph = isinstance(inner, Composite) or (type(inner) is OpFromGraph and not inner.name)
+    if is_graph and not any(map(is_scan, inner.fgraph.apply_nodes)):  # written out
         inputs, results = copy_graph(inner.fgraph)
         known: dict[Variable, Term] = dict(zip(inputs, arguments, strict=True))
         return _expressions(results, known)[node.outputs.index(output)]
@@ -182,20 +180,6 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
     call = Call(called or FUNCTIONS.get(name, name.lower()), arguments)
     part = node.op.i if name == "Shape_i" else output_index(node, output)
     return call if part is None else _part(call, Number(str(part)))
-
-
-def _filled(variable: Variable, terms: dict[Variable, Term]) -> Term:
-    """Return the expression of an array, with its number of entries if it repeats one entry."""
-    node = variable.owner
-    name = "" if node is None else basic_name(node, variable)
-    if name == "DimShuffle":
-        return _reshaped(node, _filled(node.inputs[0], terms))
-    term = _expression(variable, terms)
-    if name == "Alloc":
-        return Call("alloc", (term, *(_expression(size, terms) for size in node.inputs[1:])))
-    if name == "Second" and node.inputs[1].type.broadcastable != variable.type.broadcastable:
-        return Call("full_like", (_expression(node.inputs[0], terms), term))
-    return term
 
 
 def _part(array: Term, *indices: Term) -> Term:

@@ -25,9 +25,10 @@ AXES = {"Join": 0, "Split": 1, "SortOp": 1, "ArgSortOp": 1}  # the axis, if no p
 # Properties that change no entry of a result, or that other parts of a formula contain.
 OMITTED = {"name", "signature", "dtype", "acc_dtype", "upcast_discrete_output", "ndim", "b_ndim"}
 OMITTED |= {"n_inputs", "n_outs", "len_splits", "i", "view", "kind", "driver", "method"}
-OMITTED |= {"compute_uv", "static_pad_width", "msg", "message", "attrs"}
-DEFAULTS = {("offset", 0), ("axis1", 0), ("axis2", 1), ("assume_a", "gen")}
+OMITTED |= {"compute_uv", "static_pad_width", "idx_list", "msg", "message", "attrs"}
+DEFAULTS = {("offset", 0), ("axis1", 0), ("axis2", 1), ("assume_a", "gen"), ("mode", "full")}
 DEFAULTS |= {("mode", "add"), ("mode", "mul")}  # cumsum and cumprod
+DEFAULTS |= {("full_matrices", True), ("pad_mode", "constant"), ("side", "left")}
 UNLISTED = ("subscripts", "pad_mode", "reflect_type")  # properties that no operation lists
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
@@ -73,8 +74,6 @@ def unchanged_input(node: Apply, output: Variable) -> int | None:
     if name == "Second":
         return 1
     plain = name in TRANSPARENT or name == "Alloc"
-    if name == "Reshape":  # the index of an entry changes, unless both are vectors
-        plain = all(v.type.broadcastable.count(False) < 2 for v in (node.inputs[0], output))
     if name == "Cast":  # a cast to a smaller integer type changes values
         kinds = node.inputs[0].type.dtype, output.type.dtype
         plain = kinds[1][0] in "fc" or bool(np.can_cast(*kinds))

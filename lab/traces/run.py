@@ -25,6 +25,7 @@ from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import fills_new_buffer, unwritten_rows
 from lab.scans.node import ScanParts, copy_graph, is_scan, read_node
+from lab.scans.replacing import scan_nodes
 from lab.scans.slices import axis_mover, select_rows
 from lab.traces.loop_run import Cell, Computed, InnerRun, LoopRun, ScanRecording, check_initialized
 
@@ -194,7 +195,7 @@ def run_nodes(
             try:
                 results = evaluator.perform(node, inputs)
             except GraphError as error:  # such as the last value of a loop of 0 steps
-                for scan in map(read_node, filter(is_scan, nodes)):
+                for scan in map(read_node, scan_nodes(node.inputs)):
                     check_steps(scan, values.get(scan.n_steps, 1), 1, f" ({error})")
                 raise
         values.update(zip(node.outputs, results, strict=True))
@@ -338,7 +339,7 @@ class Step:
                 done += 1
         except FAILURES as error:
             is_inner = isinstance(error, ArgumentError | GraphError)
-            what = "a Scan" if is_inner else self.nodes[done].op
+            what = "a Scan" if is_scan(self.nodes[done]) else self.nodes[done].op
             reason = f"{what} in its step: {error if is_inner else first_line(error)}"
             raise GraphError(f"{self.name}: {reason}") from error
         if self.recordings is None:

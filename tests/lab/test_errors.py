@@ -1,10 +1,13 @@
 """Errors name the argument, quote the value, and list the allowed values."""
 
+from functools import partial
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from fuzzing.outcomes import words_test
+from fuzzing.outcomes import message_of, words_test
 from graphs import scan, squares
+from pytensor.compile.builders import OpFromGraph
 
 import lab
 from lab import Loop, Parameter, Sequence, State
@@ -99,3 +102,12 @@ test_invalid_input_raises_one_sentence = words_test(
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),
     longest=320,
 )
+
+
+def test_an_error_names_the_operation_that_fails():
+    """Neither a Scan of 0 steps nor a Scan in the step is the cause."""
+    (start, xs), eighth = squares(N), OpFromGraph([V], [V[7]])
+    steps = scan(lambda x, v: x + eighth(v), outputs_info=[X0], non_sequences=[V], n_steps=2)
+    for graph, first in ((xs.sum() + V[7], "Subtensor"), (steps[-1], "scan_fn: OpFromGraph")):
+        given = {start: 1.0, N: 0, X0: 1.0, V: [1.0, 2.0]}
+        assert message_of(partial(lab.trace, graph, given)).startswith(first)

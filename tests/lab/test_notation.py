@@ -29,6 +29,7 @@ LATEX_NAMES = [("a-b", r"a\text{-}b"), ("x = 1", r"x\ =\ 1"), ("{^\\", r"\{\wedg
 @pytest.mark.parametrize(("name", "latex"), LATEX_NAMES)
 def test_latex_contains_all_characters_of_a_name(name, latex):
     assert notation.symbol(name, notation.LATEX) == rf"\mathrm{{{latex}}}"
+    assert render(Number(f"{name}="), str, notation.LATEX) == rf"\mathrm{{{latex}=}}"  # a property
 
 
 @pytest.mark.parametrize("unwritten", [0, 1, 7])

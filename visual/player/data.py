@@ -36,13 +36,14 @@ SENT: Mapping[type, str] = {  # the attributes of records in the data; by defaul
     Arrangement: "width height headings gaps is_named boxes",
     Box: "x y width height",
     CellBox: "x y width height letters label is_listed anchors corner entries",
-    content.Key: "moment role text entries is_past",
+    content.Key: "moment role text entries",
     content.MachineContent: "title scans events times results mistake unit moments",
     content.MachineEvent: "number scan step groups heading weight",
     content.Number: "text ink",
     content.PartGroup: "parts summary reason reads_wrong shown reasons",
     Text: "x y content size anchor bold title",
 }
+PAST: Mapping[bool, dict[str, bool]] = {True: {"is_past": True}, False: {}}  # shorter if false
 LETTERS = "0123456789.-e()×‖⚠ infa"  # in numbers that a reader can change
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
@@ -161,7 +162,7 @@ def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, 
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {
         **{field.name: _plain(getattr(cell, field.name)) for field in fields(content.SlotCell)},
-        "keys": [{**_plain(key), "values": _plain(shares(key), 4)} for key in cell.keys],
+        "keys": [_plain(k) | {"values": _plain(shares(k), 4)} | PAST[k.is_past] for k in cell.keys],
         "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,

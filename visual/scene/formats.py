@@ -28,7 +28,10 @@ WRITERS: dict[str, Callable[[Any, float, bool], str | bytes]] = {}
 
 
 def durations(count: int) -> tuple[int, int]:
-    """Return the milliseconds of a moment, and of the film of `count` moments: at most a minute."""
+    """Return the milliseconds of a moment, and of the film of `count` moments.
+
+    The film takes at most a minute, or 10 ms for each moment.
+    """
     pace = max(10, min(PACE, (LONGEST_FILM - HOLD) // max(1, count - 1) // 10 * 10))
     return pace, pace * (count - 1) + HOLD
 

@@ -52,7 +52,7 @@ class Box:
     heat: float | None = None
     faded: bool = False
     scale: float = 1.0
-    past: bool = False  # paler, but with the edge of its role, because the picture explains others
+    past: bool = False  # paler, with the line style of its role: the picture explains others
 
     @property
     def share(self) -> float:

@@ -11,7 +11,6 @@ it has a single number, and a sequence if it has several. A formula without ``=`
 of the first variable. `visual.player.state` writes and reads links.
 """
 
-import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -153,11 +152,10 @@ def cell(bench: Bench, moment: int = -1) -> str:
     before, subject = _loop(bench.loop) if isinstance(bench, LoopBench) else _graph(bench)
     chosen = (f"{name}={value!r}" for name, value in _choices(bench, moment).items())
     body = f"{before}bench = visual.Workbench({_joined([*subject, *chosen])})\nbench\n"
-    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
-    numbers = [name for name in ("inf", "nan") if name in used]
+    numbers = [name for name in ("inf", "nan") if re.search(rf"(?<![\w.]){name}\b", body)]
     head = f"from math import {', '.join(numbers)}\n\n" if numbers else ""
-    head += "import numpy as np\n\n" if "np" in used else ""
-    head += "".join(f"import {name}\n" for name in ("lab", "visual") if name in used)
+    head += "import numpy as np\n\n" if "np." in body else ""
+    head += "".join(f"import {name}\n" for name in ("lab", "visual") if f"{name}." in body)
     return f"{head}\n{body}"
 
 

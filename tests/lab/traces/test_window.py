@@ -1,7 +1,6 @@
 """A trace of a window of steps has the same numbers as the full trace, compiled or not."""
 
 import tracemalloc
-from functools import cache
 
 import numpy as np
 import pytensor
@@ -42,7 +41,6 @@ def differing(part, whole):
     return [name for name, a, b in pairs if not np.allclose(a, b, **NEAR)]
 
 
-@cache
 @pytest.mark.parametrize("keep", WINDOWS)
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_a_window_has_the_numbers_of_the_full_trace(name, order, keep):

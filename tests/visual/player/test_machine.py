@@ -26,6 +26,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Ink, PartKind, Phrase
 from visual.pictures.machine.pair import pair_of
+from visual.pictures.machine.states import locate
 from visual.pictures.machine.tracks import part_layouts, pill
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
@@ -648,3 +649,18 @@ def test_the_initial_gradient_of_a_hidden_slot_is_the_origin_of_a_filled_tape():
     trace = gallery.loops["square"].with_steps(40).trace(cost=[0] * 19 + [1] + [0] * 20)
     (filled,) = (event for event in machine_of(trace).events if event.step is None)
     assert filled.groups[0].reasons.startswith("Initial gradients: direct gradient")
+
+
+def test_only_cells_of_other_sums_are_paler():
+    """The legend explains the paler cells of a picture, and only if there are any."""
+    rule = pair_of(lab.break_rule(SQUARE, "accumulate-overwritten", order=3))
+    for machine in (rule, machine_at("gap", 2)):
+        sheet = arrange(machine)
+        for p in np.arange(0, machine.moments + 0.1, 0.25):
+            group = locate(machine, p).group
+            used = {n for part in group.parts for n in (part.target, *part.reads)} if group else ()
+            assert not any(sheet.boxes[n].at(p).is_past for n in used)
+    for moment in (1, 9):  # a step of the loop, and a backward step with two sums
+        drawn = visual.machine(run("gap", 2), moment=moment)
+        past = any(shape.past for shape in walk(drawn.shapes) if isinstance(shape, Box))
+        assert past == ("other sum: paler" in drawn.svg()) == (moment == 9)

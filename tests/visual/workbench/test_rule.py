@@ -1,5 +1,7 @@
 """A faulty rule in the workbench: its pictures, messages, saved state, and new computations."""
 
+import pytensor
+import pytensor.tensor as pt
 import pytest
 from workbenches import control, rebuild, send, sine, user_loop
 
@@ -115,3 +117,9 @@ def test_a_rule_applies_to_a_graph_of_the_user(quick):
         truth = Truth(lab.derivative(cost, x0, 1), {x0: given})
         assert bench.picture.svg() == last(truth.broken_by(HISTORICAL))
     assert rebuild(bench, cost=cost, x0=x0, wrt=x0).machine == bench.machine
+
+
+def test_the_name_of_an_input_can_be_any_text():
+    x = pt.dscalar("2 x₀")
+    xs = pytensor.scan(lambda v: v**2, outputs_info=[x], n_steps=2, return_updates=False)
+    assert "bench = visual.Workbench(" in Workbench(xs[-1], x, {x: 0.5}).python

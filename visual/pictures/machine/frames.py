@@ -19,7 +19,7 @@ from visual.scene.theme import Role
 LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel")
 Frame = dict[str, list[Shape]]  # the shapes of each layer
 SEED = "◤ seed", "nonzero initial gradient"  # the term and the meaning
-OTHER_SUM = "other sum", "paler, in the same step"
+OTHER_SUM = "other sum", "paler, in the same event"
 ROLES = {  # the looks of cells, by role, and of phrases, by ink
     "overwritten": Role.OVERWRITTEN,
     "preserved": Role.PRESERVED,

@@ -77,9 +77,15 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
 
 
 def _look(key: Key) -> tuple[object, ...]:
-    """Return the resting role and the number; in a page, also the places of its instructions."""
+    """Return the look and the number; in a page, also the places of its instructions."""
     texts = key.text, *key.entries
-    return key.resting, key.full, texts, [getattr(text, "place", None) for text in texts]
+    return (
+        key.resting,
+        key.is_past,
+        key.full,
+        texts,
+        [getattr(text, "place", None) for text in texts],
+    )
 
 
 def _during(

@@ -59,7 +59,7 @@ class Picture(Placing):
         shown = ((text_width(n.label, 12, bold=True), n.value.ndim) for n in self.nodes.values())
         # The name of an array fills half of the box.
         wide = (2 * name + 8 if is_open and rank else name + 12 for name, rank in shown)
-        sizes = min(max(narrowest, *wide), widest), 26.0 + TRACK * self.routes.count
+        sizes = min(max([narrowest, *wide]), widest), 26.0 + TRACK * self.routes.count
         words = max((text_width(f.name, SIZE) + 8 for f in self.factors.values()), default=0.0)
         ends = self.left, self.right
         self.grid = BoxColumns(self.columns, ends, sizes, LEAST * narrowest, words)

@@ -107,3 +107,9 @@ def test_gradients_that_feed_each_other_are_neighbors(order):
     assert bent_arrows(scene) == []
     assert len([a for a in arrows(scene) if len({x for x, _ in a.points}) > 1]) == 2 * 4 * 3
     assert bent_arrows(visual.unrolled(trace_of("coupled", 2), scans=(1, 4)))
+
+
+def test_a_loop_of_no_steps_and_no_states_has_an_empty_picture():
+    n, u = pt.iscalar("n"), pt.dvector("u")
+    squares = scan(lambda u: u * u, sequences=[u], n_steps=n)
+    assert not visual.unrolled(lab.trace(squares.sum(), {u: [1.0, 2.0], n: 0})).shapes
