@@ -178,11 +178,12 @@ def draw_ahead(bench: Bench) -> None:
 def _probable_changes(bench: LoopBench) -> Iterator[tuple[Key, object]]:
     """Yield the key and the value of probable changes, the most probable first."""
     order, steps = bench.state.order, bench.chosen.steps
-    others = sorted({*range(HIGHEST + 1)} - {order}, key=lambda other: abs(other - order - 0.1))
-    yield from ((["order"], other) for other in others)
+    near = [other for other in (order + 1, order - 1) if 0 <= other <= HIGHEST]
+    yield from ((["order"], other) for other in near)
     yield from ((["steps"], other) for other in (steps + 1, steps - 1))
     for state in bench.chosen.states:
         for tap in range(OLDEST_TAP, 0):
             yield ["taps", state.name], sorted({*state.taps} ^ {tap})
+    yield from ((["order"], other) for other in {*range(HIGHEST + 1)} - {order, *near})
     if bench.state.rule is None:
         yield from ((["loop"], name) for name in gallery.loops)

@@ -1,1 +1,1 @@
-"""The picture `phases`: `pieces` draws the parts of a step, and `sentences` explains them."""
+"""The eleven phases of a derivation: `pieces` draws their parts, `sentences` explains them."""

@@ -1,1 +1,1 @@
-"""The picture `tapes`: `forward` and `backward` list its rows, with the states in `slots`."""
+"""What each step reads and overwrites: `tapes` draws the rows of `forward` and `backward`."""
