@@ -187,9 +187,7 @@ class Machine(SavedAsPage, Widget):
 
     def page(self) -> str:
         """Return an HTML page that plays the machine without Python and without a network."""
-        twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
-        body = element(self.data, self.moment, self.contributor) + twin
-        return document(self.content.title, LIGHT, body, MODULE, STYLE + DARK_PAGE)
+        return page_of_machine(self.data, self.moment, self.contributor, self.scene())
 
     @property
     def _title(self) -> str:
@@ -211,3 +209,12 @@ def element(data: Mapping[str, Any], moment: int | None, contributor: bool) -> s
     start = data["first"] if moment is None else moment
     state = in_script({"data": data, "moment": start, "contributor": contributor})
     return f'<div data-machine><script type="application/json">{state}</script></div>'
+
+
+def page_of_machine(
+    data: Mapping[str, Any], moment: int | None, contributor: bool, picture: Scene
+) -> str:
+    """Return an HTML page with an element for a machine, and the text twin of its `picture`."""
+    twin = f"<noscript><pre>{text(picture.text())}</pre></noscript>"
+    body = element(data, moment, contributor) + twin
+    return document(picture.title, LIGHT, body, MODULE, STYLE + DARK_PAGE)

@@ -31,6 +31,7 @@ from visual.drawing.study import Frozen, Study, study_of, with_shape
 from visual.options import AT, DERIVATIVE, RULE, THEME, Choice, Value, boolean, unknown_option
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.content import MachineContent
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
@@ -177,17 +178,25 @@ class Bench(ABC):
         self.study(order).playable()
         return _broken(_truth(self.study(max(order, LEAST))), self.state.rule, order)
 
+    @property
+    def content(self) -> MachineContent | None:
+        """The machine of the view, or of both runs with a faulty rule; None for another view."""
+        if self.breakage is not None:
+            return _pair(self.breakage)
+        is_machine = self.state.view == "machine"
+        return _machine(self.study(self.state.order)) if is_machine else None
+
     @cached_property
     def picture(self) -> Scene:
-        """The picture of the view (faulty rule: of both runs). Raises LabError if impossible."""
-        if self.breakage is not None:
-            machine = _pair(self.breakage)
-        elif self.state.contributor and self.state.view == "machine":
-            machine = machine_of(self.study(self.state.order).playable().trace)
-        else:
+        """The picture of the view, or the final moment of the machine. Raises LabError."""
+        return self.picture_at(None)
+
+    def picture_at(self, moment: int | None) -> Scene:
+        """Return the picture of the view; for a machine, at a moment (None: at the end)."""
+        if (content := self.content) is None:
             return self._draw(self.study(self.state.order))
-        sheet = arrange(machine, contributor=self.state.contributor)
-        return still(sheet, machine.moments).themed(self.state.theme)
+        sheet = arrange(content, contributor=self.state.contributor)
+        return still(sheet, content.moments if moment is None else moment).themed(self.state.theme)
 
     def _draw(self, study: Study) -> Scene:
         return PICTURES[self.state.view].draw(study, **self.state.options).themed(self.state.theme)
@@ -204,14 +213,15 @@ class Bench(ABC):
 
     def machine_data(self, *views: bool) -> Mapping[str, Any]:
         """Return machine data for `views` (see `as_data`), or an empty mapping."""
-        if self.breakage is not None:
-            return _data_of_rule(self.breakage, views)
-        return _data(self.study(self.state.order), views) if self.state.view == "machine" else {}
+        if (content := self.content) is None:
+            return {}
+        nested = None if self.breakage else self.study(self.state.order)
+        return _data(content, nested, views)
 
 
-_data = lru_cache(maxsize=AHEAD)(lambda s, v: as_data(machine_of(s.playable().trace), s.trace, v))
+_machine = lru_cache(maxsize=AHEAD)(lambda study: machine_of(study.playable().trace))
 _pair = lru_cache(maxsize=REMEMBERED)(pair_of)
-_data_of_rule = lru_cache(maxsize=REMEMBERED)(lambda b, v: as_data(_pair(b), None, v))
+_data = lru_cache(maxsize=AHEAD)(lambda m, s, views: as_data(m, s and s.trace, views))
 _truth = lru_cache(maxsize=REMEMBERED)(lambda study: Truth(study.derivative, study.given))
 _broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
 

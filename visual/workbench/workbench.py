@@ -21,7 +21,7 @@ from lab.reports.breaking.breakage import Breakage
 from visual.backends import dark
 from visual.backends.page import embedded
 from visual.player.page import Page
-from visual.player.widget import MODULE, PLAYER, STYLE, element
+from visual.player.widget import MODULE, PLAYER, STYLE, element, page_of_machine
 from visual.scene.shapes import Scene
 from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, Widget, bundle, in_notebook, read
 from visual.widgets.working import Job, begin, event_loop
@@ -109,15 +109,18 @@ class Workbench(ChoiceTraits, Widget):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         if self.machine:
-            shown = None if self.moment < 0 else self.moment
-            data = self._bench.machine_data(False, True)
-            html = embedded(element(data, shown, self.state.contributor), MODULE, STYLE)
+            html = embedded(element(*self._player()), MODULE, STYLE)
         else:
             html = self.picture.framed()
         if not in_notebook():  # for readers without Python, a page if possible
             page = page_of(self._bench)
             html = WITHOUT_PYTHON + (html if page is None else page.fragment())
         return html, self.picture.text(), self.picture
+
+    def _player(self) -> tuple[Mapping[str, Any], int | None, bool]:
+        """Return the machine for another page: its data, its moment, and its kind of view."""
+        moment = None if self.moment < 0 else self.moment
+        return self._bench.machine_data(False, True), moment, self.state.contributor
 
     @property
     def state(self) -> BenchState:
@@ -126,8 +129,9 @@ class Workbench(ChoiceTraits, Widget):
 
     @property
     def picture(self) -> Scene:
-        """The picture of the view or, with a faulty rule, the machine of both runs."""
-        return self._bench.picture
+        """The picture of the view; for a machine, at its `moment`, or at the end for -1."""
+        bench = self._bench
+        return bench.picture if self.moment < 0 else bench.picture_at(self.moment)
 
     @property
     def breakage(self) -> Breakage | None:
@@ -256,10 +260,13 @@ class Workbench(ChoiceTraits, Widget):
                 self._update_form(text=str(argument_error("message", message, why)))
 
     def _send_file(self, suffix: str) -> None:
-        """Send the picture to the page, as a file whose name is derived from the title."""
+        """Send the picture to the page, as a file named after the title. An HTML machine plays."""
         if suffix not in FORMATS:
             raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
-        content = Job().run(lambda: self.picture.rendered(f".{suffix}", SCALE))
+        if self.machine and suffix == "html":
+            content: str | bytes = page_of_machine(*self._player(), self.picture)
+        else:
+            content = Job().run(lambda: self.picture.rendered(f".{suffix}", SCALE))
         name = "-".join(re.findall(r"\w+", self._title))[:LONGEST] or "picture"
         file = content.encode() if isinstance(content, str) else content
         self.send({"file": f"{name}.{suffix}"}, buffers=[file])

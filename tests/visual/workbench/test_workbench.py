@@ -238,6 +238,16 @@ def test_a_picture_is_sent_as_a_file(suffix, rule, monkeypatch):
     assert file.startswith(STARTS[suffix])
 
 
+def test_a_saved_machine_shows_the_moment_of_the_page(monkeypatch):
+    bench, files = Workbench(order=2, moment=6), []
+    monkeypatch.setattr(bench, "send", lambda _, buffers: files.extend(buffers))
+    for suffix in ("svg", "html"):
+        assert send(bench, ["save"], suffix) == ""
+    trace = gallery.loops["square"].trace(order=2)
+    assert files[0].decode() == visual.machine(trace, moment=6).svg()
+    assert b'"moment":6' in files[1]  # the page plays from there
+
+
 def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
     bench = Workbench(view="tapes")
     monkeypatch.setattr("visual.workbench.state.draw_study", lambda *_, **__: 1 / 0)
