@@ -16,24 +16,9 @@ from lab.records import cached_property
 from lab.traces.program import Program
 from lab.traces.trace import Trace
 from visual.layout.columns import Gap
-from visual.pictures.machine.columns import (
-    MOST_COLUMNS,
-    Address,
-    Columns,
-    Tick,
-    filling_sentence,
-    results,
-    title_of,
-)
-from visual.pictures.machine.content import (
-    MOST_LINES,
-    MachineContent,
-    MachineEvent,
-    PartGroup,
-    PartKind,
-    ScanRows,
-    SlotCell,
-)
+from visual.pictures.machine import columns, content
+from visual.pictures.machine.columns import MOST_COLUMNS, Address, Columns, Tick
+from visual.pictures.machine.content import MOST_LINES, MachineEvent, PartGroup, SlotCell
 from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.places import PlacedEvents
 from visual.pictures.machine.wording import Wording
@@ -49,7 +34,7 @@ def machine_of(
     entry: int | None = None,
     most: int = MOST_COLUMNS,
     program: Program | None = None,
-) -> MachineContent:
+) -> content.MachineContent:
     """Return the machine of a run.
 
     A loop with more than `most` columns shows its ends and the columns near the time `around`.
@@ -63,14 +48,14 @@ def machine_of(
     clock = tuple(shown.ticks)
     index: Index = {place: n for n, place in enumerate(shown.columns.places)}
     steps = (event for event in shown.ticks.values() if event.step is not None)
-    return MachineContent(
-        title=title_of(shown.wording, chain.from_iterable(map(shown.writes, steps))),
+    return content.MachineContent(
+        title=columns.title_of(shown.wording, chain.from_iterable(map(shown.writes, steps))),
         scans=tuple(shown.scans(clock)),
         rows=shown.columns.rows,
         events=tuple(shown.event(tick, index) for tick in clock),
         cells=tuple(shown.cells(clock, shown.columns.shown)),
         times=shown.columns.shown,
-        results=tuple(results(shown.wording)),
+        results=tuple(columns.results(shown.wording)),
     )
 
 
@@ -102,8 +87,8 @@ class Run:
         A step that writes to no slot with a cell is hidden, unless the next event is shown or the
         step is the last event.
         """
-        run, columns = self.wording.trace_events, self.columns
-        tapes = (place for place, (row, _) in columns.places.items() if not columns.rows[row].taps)
+        run, rows = self.wording.trace_events, self.columns.rows
+        tapes = (place for place, (row, _) in self.columns.places.items() if not rows[row].taps)
         touched = sorted({n for place in tapes for n in run.moments(run.slot(*place))})
         shown = [n for n in touched if run[n - 1].step is None or self.writes(run[n - 1])]
         last = (n - 1 for n in shown if n > 1)
@@ -114,7 +99,7 @@ class Run:
         """Return the writes of an event to slots with cells."""
         return [write for write in event.writes if write.slot.key in self.columns.places]
 
-    def scans(self, clock: Sequence[Tick], label: str = "") -> Iterator[ScanRows]:
+    def scans(self, clock: Sequence[Tick], label: str = "") -> Iterator[content.ScanRows]:
         """Yield the `ScanRows` of each Scan.
 
         A derivative that writes later values first is backward. `label` is the sign of the run in
@@ -124,7 +109,7 @@ class Run:
             rows = (row for row in self.columns.rows if row.scan == number and not row.taps)
             times = next(([*row.times.values()] for row in rows if len(row.times) > 1), (0, 0))
             own = [n for n, tick in enumerate(clock) if tick[0] == number]
-            yield ScanRows(
+            yield content.ScanRows(
                 number + 1,
                 self.wording.named[number].scan_label,
                 about_scan(self.wording.named[number], label),
@@ -234,11 +219,12 @@ class Run:
             own = tuple(parts[write] for write in writes)
             if is_filling:
                 has_equation = any(is_single(write) and not np.ndim(write.new) for write in writes)
-                sentence = filling_sentence(self.wording, event, writes if groups[1:] else [])
+                batch = writes if groups[1:] else []
+                sentence = columns.filling_sentence(self.wording, event, batch)
                 summary = () if has_equation else (sentence,)
                 yield PartGroup(own, summary, self._origin(event))
             else:
-                sums = sum(part.kind is PartKind.SUM for part in own)
+                sums = sum(part.kind is content.PartKind.SUM for part in own)
                 yield PartGroup(own, hides_factors=sums > 1)
 
     def _origin(self, event: Event) -> str:
