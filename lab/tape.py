@@ -115,7 +115,7 @@ class Tape:
         writes the gradients of the values that the original step read::
 
             backward reads  = the negated writes, then the negated reads not among them
-            backward writes = the negated reads
+            backward writes = the negated reads, then the negated taps `cleared`
 
         The gradient of a read slot accumulates: the step reads the gradient, adds a contribution,
         and writes the sum.  Therefore the negated reads are also read.  If a tap was both read and
@@ -127,7 +127,16 @@ class Tape:
         if self.kind is Kind.SEQUENCE and len(self.reads) == 1:
             return Tape((), gradients)
         more = tuple(tap for tap in gradients if tap not in cotangents)
-        return Tape(cotangents + more, gradients)
+        return Tape(cotangents + more, gradients + tuple(-tap for tap in self.cleared))
+
+    @property
+    def cleared(self) -> tuple[int, ...]:
+        """The taps that a mit-mot writes without reading; it loses the old values in these slots.
+
+        The backward step writes 0 at the negated taps.
+        """
+        unread = tuple(tap for tap in self.writes if tap not in self.reads)
+        return unread if self.kind is Kind.MIT_MOT else ()
 
     def __str__(self) -> str:
         def taps(values: tuple[int, ...]) -> str:

@@ -11,7 +11,7 @@ from enum import Enum
 
 from lab.gradients.symbols import gradient_name
 from lab.notation import integers
-from lab.tape import Kind, Tape
+from lab.tape import Tape
 from visual.scene.theme import Role
 
 # The accesses of a step to a slot: reads and writes in the order of execution, by role.
@@ -57,32 +57,16 @@ class TapRule(Enum):
         return f"{access} at {integers(tap)} → its gradient, at {signs}, is {after}"
 
 
-def reverse(tape: Tape) -> Tape:
-    """Return the tape of the gradient: `Tape.reverse` plus writes to the slots that a step clears.
-
-    If a mit-mot writes a slot without reading the slot, the old value is lost. The pullback
-    therefore writes zero to the gradient of the slot.
-    """
-    back = tape.reverse()
-    return Tape(back.reads, back.writes + tuple(-tap for tap in cleared_taps(tape)))
-
-
-def cleared_taps(tape: Tape) -> tuple[int, ...]:
-    """Return the taps that a mit-mot writes without reading them."""
-    unread = tuple(tap for tap in tape.writes if tap not in tape.reads)
-    return unread if tape.kind is Kind.MIT_MOT else ()
-
-
 def conversions(tape: Tape) -> dict[int, TapRule]:
     """Return the rule for every tap, in the order of the taps."""
-    back, cleared = reverse(tape), cleared_taps(tape)
+    back = tape.reverse()
 
     def rule(tap: int) -> TapRule:
         if tap in tape.overwritten:
             return TapRule.NOT_ADDED
         if tap in tape.preserved:
             return TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN
-        return TapRule.CLEARED if tap in cleared else TapRule.READ
+        return TapRule.CLEARED if tap in tape.cleared else TapRule.READ
 
     return {tap: rule(tap) for tap in tape.taps}
 
@@ -120,4 +104,4 @@ def generations(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
         name = gradient_name(order, name) if order else name
         yield Generation(name, tape, arcs, rules)
         arcs = tuple((-write, -read) for read, write in arcs)
-        rules, tape = conversions(tape), reverse(tape)
+        rules, tape = conversions(tape), tape.reverse()

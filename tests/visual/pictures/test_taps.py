@@ -14,7 +14,7 @@ from twins import assert_twin
 from lab.notation import leaves_of, tap_symbol
 from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
-from visual.pictures.tap_rules import TapRule, conversions, reverse
+from visual.pictures.tap_rules import TapRule, conversions
 from visual.pictures.taps import taps
 from visual.scene.theme import Role
 
@@ -89,7 +89,7 @@ def test_the_reverse_of_each_small_tape_is_the_transpose_of_its_jacobian():
     count = 0
     for tape in small_tapes():
         for _ in range(3):
-            reversed_tape = reverse(tape)
+            reversed_tape = tape.reverse()
             reads, writes, accumulated = transposed(tape)
             assert (set(reversed_tape.reads), set(reversed_tape.writes)) == (reads, writes), tape
             added = {-tap for tap, rule in conversions(tape).items() if rule is TapRule.ADDED}
