@@ -85,7 +85,7 @@ WRONG_VALUES = [
     (lambda v: draw(at=v), "at", [3]),
     (lambda v: draw("memory", scan=v), "scan", [0, 9]),
     (lambda v: draw(steps=v), "steps", ["5:2", range(0, 4, 2), "٠:٢", "2:9"]),
-    *((lambda v, p=p: draw(p, step=v), "step", [99, -1]) for p in ("unrolled", "ssa", "tapes")),
+    *((lambda v, p=p: draw(p, step=v), "step", [4, -1]) for p in ("unrolled", "ssa", "tapes")),
     (lambda v: visual.dot_product(lab.dot_product(SQUARE), v), "step", [99, -1]),
     (lambda v: visual.Workbench(SQUARE, moment=v), "moment", [np.zeros(3)]),
     (lambda v: visual.Question("?", v, "One.", ("a", "b")), "answer", [np.zeros(3), "c"]),

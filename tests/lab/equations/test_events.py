@@ -33,12 +33,6 @@ def test_events_as_a_table(name):
     assert_twin(f"events-{name}", lab.events(TABLES[name]()))
 
 
-def test_a_wrong_number_in_a_table_is_noticed():
-    wrong = gallery.loops["square"].with_steps(2).trace(order=2, at={"x": 0.951})
-    with pytest.raises(AssertionError):
-        assert_twin("events-square-2", lab.events(wrong))
-
-
 def test_only_values_that_a_requested_gradient_needs_are_saved():
     """The derivative of z·2·y wrt z does not contain z; the derivative wrt y, 2·z, does."""
     reads = [(n + 6, f"z{'₀₁₂₃'[3 - n]}") for n in range(4)]

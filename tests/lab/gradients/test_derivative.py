@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from math import comb
 
 import numpy as np
 import pytensor
@@ -43,14 +42,13 @@ def test_a_direction_of_a_vector(mode):
         np.testing.assert_allclose(value, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("order", range(1, 5))
-def test_pascals_triangle_counts_the_scans_of_each_derivative(order):
+def test_pascals_triangle_counts_the_scans_of_the_fourth_derivative():
     """PyTensor's equality of Scans counts the distinct step functions."""
     x0, xs = squares(4)
     with hide_progress():  # the number of Scans is intentional
-        derivative = lab.derivative(xs[-1], x0, order)
+        derivative = lab.derivative(xs[-1], x0, 4)
     counts = Counter(scan.node.op for scan in derivative.genealogy)
-    assert sorted(counts.values()) == sorted(comb(order, k) for k in range(order + 1))
+    assert sorted(counts.values()) == [1, 1, 4, 4, 6]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,6 @@ ERRORS = [
     # The text, the quoted part, and the message.
     ("x.__class__", "x.__class__", "not part of the grammar"),
     ("__import__('os')", "__import__", "not a supported function"),
-    ("x + sin", "sin", "not a name of this loop"),
     ("t*x", "t", "only in"),  # the advice to pass a value of t would not help
     ("x + 'a'", "'a'", "not a number"),
     ("-True", "True", "not a number"),

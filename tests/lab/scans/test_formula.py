@@ -99,22 +99,6 @@ def test_formulas_that_double_with_every_line_are_written(name):
     assert list(backward_disagreements(growing(GROWING[name], 4), 1)) == []
 
 
-# The loop, its order, the Scan, and the formulas of step 0.
-FORMULAS = [
-    ("gap", 0, 0, ["x₃ = sin(x₀) + x₂·x₀"]),
-    ("extra", 0, 0, ["x₁ = exp(x₀·w)", "cube₀ = exp(x₀·w)³"]),
-    ("lookup", 0, 0, ["x₁ = x₀·table[k₀]"]),
-    ("logistic", 0, 0, ["x₁ = x₀·r·(1 − x₀)"]),
-    ("newton", 0, 0, ["x₁ = 0.5·(x₀ + a/x₀)"]),
-]
-
-
-@pytest.mark.parametrize(("name", "order", "scan", "formulas"), FORMULAS)
-def test_formulas_of_a_step(name, order, scan, formulas):
-    pairs = formulas_at(gallery.loops[name].trace(order=order), scan, 0)
-    assert [formula for formula, _ in pairs] == formulas
-
-
 def test_the_outputs_of_an_inner_scan_are_distinct():
     x = pt.dscalar("x")
 
