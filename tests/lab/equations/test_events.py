@@ -287,7 +287,7 @@ def test_each_contribution_is_a_term():
     np.testing.assert_equal(actual, expected)
 
 
-def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
+def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events(fast_compile):
     long = gallery.loops["logistic"].with_steps(2000).trace(keep="last")
     events = lab.events(long)
     check_sums(long, events)

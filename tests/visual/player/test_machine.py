@@ -108,7 +108,7 @@ def moments_as_text(machine):
 
 
 @pytest.mark.parametrize("name", AT_ALL_MOMENTS | AT_THE_END)
-def test_text_twins(name):
+def test_text_twins(name, fast_compile):
     machine = (AT_ALL_MOMENTS | AT_THE_END)[name]()
     last = machine.scene(machine.content.moments).text()
     assert_twin(f"machine-{name}", moments_as_text(machine) if name in AT_ALL_MOMENTS else last)

@@ -161,6 +161,7 @@ def window_of(name, cost):
     return lab.trace(loop.derivative(1, cost=cost), keep=slice(5, 8))
 
 
+@pytest.mark.usefixtures("fast_compile")
 @pytest.mark.parametrize("picture", [visual.tapes, visual.unrolled])
 @pytest.mark.parametrize(("name", "cost"), [("logistic", "last"), ("gap", "last"), ("gap", "sum")])
 def test_values_of_steps_before_a_window_are_not_seeds(picture, name, cost):
@@ -173,7 +174,7 @@ def test_values_of_steps_before_a_window_are_not_seeds(picture, name, cost):
     assert len(seeds) < last * 2
 
 
-def test_all_values_of_a_window_have_arrows_from_the_values_that_they_read():
+def test_all_values_of_a_window_have_arrows_from_the_values_that_they_read(fast_compile):
     """Each step of gap reads two of its three earlier values."""
     scene = visual.tapes(window_of("gap", "last"))
     groups = [g for g in scene.groups() if any(isinstance(s, Arrow) for s in g.shapes)]
