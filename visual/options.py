@@ -84,7 +84,10 @@ class Choice:
         For a list, the texts of a repeated option, return a dictionary from names to values.
         """
         if isinstance(text, list):
-            return dict(map(self.parse, text))
+            pairs = [*map(self.parse, text)]
+            if len(values := dict(pairs)) < len(pairs):
+                raise option_error(self.option, listing(text), "set each variable only once.")
+            return values
         try:
             return self.reader(text)
         except (ValueError, RecursionError):

@@ -139,8 +139,7 @@ def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
     """Yield the first label that fits below the target. If none fits, shorten the last label."""
     room = target.width + 14
     fitting = (label for label in edge.labels if text_width(label, LETTERS, mono=True) <= room)
-    label = next(fitting, edge.labels[-1] if edge.labels else "")
-    if label:
+    if label := next(fitting, edge.labels[-1] if edge.labels else ""):
         y = target.y + target.height + 24
         yield fitted(end_x, y, label, room, LETTERS, "middle", mono=True, muted=True)
 

@@ -174,6 +174,9 @@ class _Layout:
             return _pitch(part, _blocks(chosen, every), room)
 
         chosen = {key for key in columns if key[0] != part.optional}
+        half = int(room / part.narrow) + 1  # of the columns of a block that can fit
+        for _, block in groupby(sorted(chosen) if fold else (), key=lambda key: key[0]):
+            chosen.difference_update([*block][half:-half])
         while fold and pitch(chosen) < part.narrow and len(chosen) > 2:
             blocks = groupby(sorted(chosen), key=lambda key: key[0])
             longest = max(([*keys] for _, keys in blocks), key=len)
@@ -314,8 +317,7 @@ class _Layout:
                     self.boxes[each.id] = box
                 shapes.append(draw_low_cell(each, box, labels[x]))
             y += high + 3
-        hidden = sum(max(0, len(cells) - STACKED) for cells in stacks.values())
-        if hidden:
+        if hidden := sum(max(0, len(cells) - STACKED) for cells in stacks.values()):
             shapes.append(Text(self.left - 12, y - 9, f"⋯ {hidden} more", SMALL, "end", muted=True))
         return shapes, y
 
@@ -357,7 +359,6 @@ def _beneath(area: PlacedPart, bows: Sequence[Edge], edges: Sequence[Edge], more
         return BAND
     if more and edges:
         return WIDE if any(edge.factor for edge in edges) else BETWEEN
-    below = [edge for edge in bows if not edge.over]
-    if below:
+    if below := [edge for edge in bows if not edge.over]:
         return BETWEEN if any(edge.labels for edge in below) else max(22, area.part.apart)
     return area.part.apart

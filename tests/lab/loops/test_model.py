@@ -60,8 +60,7 @@ def test_the_gradient_equals_the_gradient_of_pymc(models, name):
 @pytest.mark.parametrize("name", MODELS)
 def test_quantities_have_the_names_of_the_model(models, name):
     (node,) = scan_nodes([log_density(models[name]).cost])
-    symbols = {quantity.symbol for quantity in lab.system(node).quantities}
-    assert symbols >= MODELS[name]
+    assert {quantity.symbol for quantity in lab.system(node).quantities} >= MODELS[name]
 
 
 def test_an_explanation_covers_all_free_variables(models):

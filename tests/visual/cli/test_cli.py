@@ -27,6 +27,8 @@ def test_an_invalid_word_is_named(folder, capsys):
     for words in ("x", "x=", "=3", "x=1 2", "x=[nan", "x=[1, inf"):
         assert main(["draw", "tapes", "--loop", "square", "-o", "-", "--at", words]) == 2
         assert f"--at {words}: expected NAME=NUMBER" in capsys.readouterr().err
+    assert main(["draw", "tapes", "--loop", "square", "-o", "-", "--at=x=1", "--at=x=2"]) == 2
+    assert "--at x=1 and x=2: set each variable only once." in capsys.readouterr().err
     assert main(["explain", "../mine:my"]) == 2
     assert "No module named '../mine'. Run the command in the folder" in capsys.readouterr().err
 

@@ -32,8 +32,7 @@ def test_all_pictures_in_all_formats(tmp_path):
         assert (index.parent / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert "digraph" in (index.parent / "genealogy.dot").read_text(encoding="utf-8")
     page = index.read_text(encoding="utf-8")
-    links = set(re.findall(r'href="([^"#]+)"', page))
-    assert links == names - {"index.html"}
+    assert set(re.findall(r'href="([^"#]+)"', page)) == names - {"index.html"}
 
 
 @pytest.mark.parametrize("name", [HOSTILE, LONG, "Ωμέγα_θ̂", "%s {0}"])

@@ -1,6 +1,7 @@
 """Pictures are at most 840 pixels wide, with letters of 11 pixels or more; texts fit in cells."""
 
 import re
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from strange_loops import LOOPS, loop_of, trace_of
 import lab
 import visual
 from lab.loops import gallery
+from visual.layout import placing
 from visual.layout.canvas import with_distinct_numbers
 from visual.layout.cells import draw_cell, draw_low_cell, strip
 from visual.layout.sheet import Sheet
@@ -88,6 +90,13 @@ def test_large_loops_fit_and_name_the_hidden_steps(name, order):
         assert f"⋯ {steps - len(rows):,} steps are not shown: step=" in scene.text()
     if name == "twenty states":
         assert all(f"buf_d{'2' * (order - 1)}{state}[" in scene.text() for state in CHAIN)
+
+
+def test_columns_that_cannot_fit_are_omitted_before_any_width_is_computed(monkeypatch):
+    pitch = Mock(side_effect=placing._pitch)
+    monkeypatch.setattr(placing, "_pitch", pitch)
+    assert faults(visual.draw(gallery.loops["square"].with_taps((-999,)), "tapes")) == []
+    assert pitch.call_count < 100
 
 
 @pytest.mark.parametrize("kind", ["tapes", "unrolled", "ssa"])

@@ -236,6 +236,5 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
         slots.append(listing(words))
     numbers = "{:,} bytes of numbers, {:,} bytes of gradients".format(*sizes)
     yield f"Scan: {slots[0]}, and for the backward pass {slots[1]}: {numbers}"
-    names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))
-    if names:
+    if names := (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters)):
         yield f"only read, not counted: {listing(dict.fromkeys(names))}"

@@ -51,8 +51,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     step of this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for an
     invalid `scan` or `step`.
     """
-    known = differentiated_scans(trace)
-    if not known:
+    if not (known := differentiated_scans(trace)):
         raise GraphError("order = 0: expected a derivative. Trace the loop with order=1 or higher.")
     overwriting = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
     number = [*overwriting, *known][0] if scan is None else scan

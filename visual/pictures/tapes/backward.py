@@ -89,8 +89,7 @@ class Backward(Table):
         totals = sum(self.slots.column(total, 0) not in self.shown for total in self.slots.totals)
         outputs = len(self.scan.outputs) - len(self.outputs)
         counts = (totals, "more running total"), (outputs, "unused output")
-        hidden = ", ".join(counted(n, words) for n, words in counts if n)
-        if hidden:
+        if hidden := ", ".join(counted(n, words) for n, words in counts if n):
             lines.append(f"⋯ {hidden}{fold.sheet.hint('all=True shows everything')}")
         return Row(title=title, about=lines, more=self.named.numbered_name)
 

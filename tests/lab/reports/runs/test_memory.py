@@ -157,8 +157,7 @@ test_errors = error_test(
 
 
 def test_the_picture_has_buffers_and_plans():
-    report = lab.memory(gallery.loops["rnn"].trace(order=2))
-    assert_twin("memory-rnn-2", visual.memory(report))
+    assert_twin("memory-rnn-2", visual.memory(lab.memory(gallery.loops["rnn"].trace(order=2))))
     parts = {*visual.draw(gallery.loops["logistic"], "memory").svg().split(">")}
     assert {"dC/dr</text", "every 2 steps</text", "binomial, 4 kept</text"} <= parts
 
