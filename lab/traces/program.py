@@ -65,12 +65,16 @@ class Instructions:
         self.add("constant", 0.0)  # the value of uninitialized memory
 
     def add(self, name: str, *operands: float | str) -> int:
-        """Return the index of an instruction; append it if the list lacks it. x² becomes Sqr.
+        """Return the index of an instruction; append it if the list lacks it.
 
+        x² becomes Sqr.  A sum of constants becomes a constant: the index of a sum of zeros is 0.
         Raises GraphError for an operation without a rule in a page, and after `MOST` instructions.
         """
         if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
             name, operands = "Sqr", operands[:1]
+        if name == "Add" and all(self.lines[int(n)][0] == "constant" for n in operands):
+            total = sum(float(self.lines[int(n)][1]) for n in operands)
+            name, operands = "constant", (total,)
         if name not in KNOWN and name not in ("constant", "input"):
             raise GraphError(f"{name}: a page cannot compute this operation.")
         key = (name, *operands)

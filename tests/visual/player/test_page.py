@@ -87,12 +87,15 @@ def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
         cells = (c for c in machine.cells if c.name.startswith("dC/dx"))
         texts = (c.at(moment).text for c in sorted(cells, key=lambda c: c.name))
         assert [float(printed(text, numbers)) for text in texts] == g.tolist()
+    (part,) = (p for p in machine.events[7].parts if machine.cells[p.target].name == "dC/dx₂")
+    assert "The old value contains contributions of other readers of x₂." in part.reason  # u·g
     # The second derivative is 0 if u = 0. Only slots with constants start at 0 for all values.
     loop = lab.Loop.from_text("x + u*x**2", {"x": 0.5}, {"u": [0.0] * 2})
     machine, *_ = machine_with_program(loop, 2)
     filling = next(event for event in machine.events if event.step is None and event.scan == 3)
     summary = "".join(piece.text for piece in filling.groups[0].summary[0])
     assert summary.endswith("dC′/dx₁ = 0, dC′/dx₀ = 0; all others are 0")
+    assert filling.groups[0].reason == "Initial gradients: output of Scan 3."
 
 
 def unpacked(packed):
@@ -155,8 +158,7 @@ def test_repeated_choices_occur_once():
     page = visual.Page("square", orders=[1, 1], costs="sum")
     assert page.grid.orders == (1,)
     assert len(page.runs) == 4
-    usual = visual.Page(["square"], orders=1, costs=["sum"]).grid
-    assert vars(page.grid) == vars(usual)
+    assert vars(page.grid) == vars(visual.Page(["square"], orders=1, costs=["sum"]).grid)
     assert page.page() == page.page()
 
 

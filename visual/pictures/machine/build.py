@@ -229,7 +229,7 @@ class Run:
 
     def _origin(self, event: Event) -> str:
         """Return a sentence about the origin of the initial values of a tape."""
-        is_seeded = any(np.any(write.new) for write in event.writes)
+        is_seeded = any(not self.wording.is_zero(write.new) for write in event.writes)
         named = self.wording.named[event.scan]
         words, order = [named.seeds], named.scan.order
         if not named.seeded_by():

@@ -270,11 +270,14 @@ class Wording:
         if not quantity or not readers:
             return ""
         others = ""
-        if write.adds_old and write.old is not None and np.any(write.old):
-            seed = tape.initial[write.slot.row]
+        # In a page, compare places instead of values: the reader can change the values.
+        run = self.events.twins if isinstance(self.events, PlacedEvents) else self.trace_events
+        old = run[event.number - 1].write(write.slot.argument, write.tap).old
+        if write.adds_old and old is not None and np.any(old):
+            seed = run.value(write.slot, run.timeline.event_number(event.scan, 0) - 1)
             start = "The old value contains " + "a seed, and " * bool(np.any(seed))
             others = f" {start}contributions of other readers of {quantity}."
-            if np.array_equal(write.old, seed):
+            if np.array_equal(old, seed):
                 others = f" The old value is a seed: {named.seeds}."
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
             others = " The old value is 0."
