@@ -133,7 +133,7 @@ class Influence:
         name = self.derivative_label(self.end, int(self.index[0]))
         result, sizes = f"{name} = {number_text(self.last[0])}.", np.abs(self.last)
         if not self.last[0]:
-            yield f"{result} The last value does not depend on the first."
+            yield f"{result} A small change of the first value has no first-order effect."
         elif not np.isfinite(sizes).all():
             yield f"{result} The influence is not finite."
         elif sizes.max() <= STEADY * sizes.min():

@@ -102,6 +102,7 @@ def linear(matrix, steps):
 
 
 SUMMARIES = {  # a factor, whose ninth power is below 0.01, above 100, or between these bounds
+    0.0: "A small change of the first value has no first-order effect.",
     0.5: "shrinks with distance: ×0.5 per step (geometric mean). It vanishes.",
     0.8: "shrinks with distance: ×0.8 per step (geometric mean).",
     1.0: "Influence is about constant over 9 steps.",
