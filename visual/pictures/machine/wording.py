@@ -277,7 +277,7 @@ class Wording:
             seed = run.value(write.slot, run.timeline.event_number(event.scan, 0) - 1)
             start = "The old value contains " + "a seed, and " * bool(np.any(seed))
             others = f" {start}contributions of other readers of {quantity}."
-            if np.array_equal(old, seed):
+            if seed is not None and np.array_equal(old, seed):
                 others = f" The old value is a seed: {named.seeds}."
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
             others = " The old value is 0."
