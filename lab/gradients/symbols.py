@@ -38,8 +38,8 @@ def derivative_symbol(of: str, wrt: str, direct: bool = False, part: int = 0) ->
     contribute directly, `part` is the number of one of them, from 1: ``∂₂C/∂x₃``.
     """
     d = "∂" if direct else "d"
-    below = f"{d}({wrt})" if "/" in wrt else f"{d}{wrt}"
-    symbol = DerivativeSymbol(f"{d}{subscript(part) if part else ''}{of}/{below}")
+    above, below = (f"({name})" if "/" in name else name for name in (of, wrt))
+    symbol = DerivativeSymbol(f"{d}{subscript(part) if part else ''}{above}/{d}{below}")
     symbol.direct, symbol.part = direct, part
     whole = getattr(wrt, "total", wrt)
     symbol.total = str(symbol) if (direct, whole) == (False, wrt) else derivative_symbol(of, whole)

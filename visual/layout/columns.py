@@ -7,8 +7,7 @@ states the number of hidden steps or columns.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from math import inf
+from itertools import pairwise
 from numbers import Integral
 
 from lab.errors import check_integer, check_sequence
@@ -17,8 +16,6 @@ from visual.options import check_step
 
 MOST_STEPS = 12
 ENDS = 3
-GAP, SLIM = 34.0, 0.85  # the width of a gap; boxes between labels may shrink to this fraction
-Pair = tuple[float, float]
 Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
@@ -86,35 +83,6 @@ def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> list[int | Ga
     The first number, the final number, and the `wanted` numbers always remain.
     """
     return with_long_gaps(range(count) if count <= most else {0, count - 1, *wanted})
-
-
-class BoxColumns:
-    """Columns of boxes between two `ends`, and the middles of `gaps` for hidden columns.
-
-    Without a right end, boxes have the `wanted` width and distance. On a sheet, the distance fills
-    the width, or the boxes are narrower, but not narrower than `least`. They are also slightly
-    narrower if labels of the width `words` then fit between them.
-    """
-
-    def __init__(
-        self, columns: Sequence[int | Gap], ends: Pair, wanted: Pair, least: float, words: float
-    ) -> None:
-        (left, right), (width, between) = ends, wanted
-        boxes, distances = len(numbers(columns)), max(1, len(columns) - 1)
-        room = right - left - GAP * (len(columns) - boxes)
-        if boxes and right < inf:
-            between += max(0.0, min(60.0, (room - boxes * width) / distances - between))
-            if boxes * width + distances * between > room:
-                between -= 8.0
-                width = (room - distances * between) / boxes
-            slim = (room - distances * words) / boxes
-            if words > between and slim >= SLIM * width:
-                width, between = slim, words
-        self.width, self.between, self.fits = max(width, least), between, width >= least
-        widths = [GAP if isinstance(column, Gap) else self.width for column in columns]
-        self.lefts = [*accumulate((w + between for w in widths), initial=left)][:-1]
-        pairs = zip(self.lefts, columns, strict=True)
-        self.gaps = [(x + GAP / 2, each) for x, each in pairs if isinstance(each, Gap)]
 
 
 @dataclass(frozen=True)

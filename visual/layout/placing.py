@@ -281,7 +281,7 @@ class _Layout:
     ) -> Iterator[Shape]:
         """Yield cells with these left edges in a line, and a mark for each gap of the line."""
         for each, x in cells:
-            box = Box(x, y, area.cell, area.part.height, each.role)
+            box = Box(x, y, area.cell, area.part.height, each.role, faded=each.faded)
             if each.id is not None:
                 self.boxes[each.id] = box
             yield draw_cell(each, box)
@@ -312,7 +312,7 @@ class _Layout:
                 wide = float(area.cell)
                 if each.id is None and x in values:
                     wide = max(wide, min(low_width(values[x], labels[x]), most))
-                box = Box(x - (wide - area.cell) / 2, y, wide, high, each.role)
+                box = Box(x - (wide - area.cell) / 2, y, wide, high, each.role, faded=each.faded)
                 if each.id is not None:
                     self.boxes[each.id] = box
                 shapes.append(draw_low_cell(each, box, labels[x]))

@@ -28,7 +28,7 @@ class Cell:
     for None, at the left edge of its part. It shows `label`, or `short` if a low cell is too narrow
     for the label and the value. The tooltip is `title` (default: `name` and the values). `lines`
     are further lines of a high cell. A cell with lines and no value shows only text. Edges refer to
-    cells by `id`.
+    cells by `id`. A `faded` cell is paler.
     """
 
     role: Role
@@ -46,6 +46,7 @@ class Cell:
     digits: int = 4
     id: Hashable = None
     moment: Moment = (None, "")
+    faded: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -212,9 +212,9 @@ def scan_side(trace: Trace) -> TapeSide:
 
 def _cell(named: NamedScan, node: QuantityNode, role: Role, details: str = "") -> Cell:
     """Return a cell with the value of a node of a Scan; the tooltip contains the `details`."""
-    name, key = f"{node.label}{details}", f"{node.label} of the Scan"
-    cell = Cell(role, name, node.value, label=node.label, key=key)
-    return replace(cell, quantity=named.quantity(node.lane.variable))
+    cell = Cell(role, f"{node.name}{details}", node.value, label=node.name)
+    quantity = named.quantity(node.lane.variable)
+    return replace(cell, key=f"{node.name} of the Scan", quantity=quantity)
 
 
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:

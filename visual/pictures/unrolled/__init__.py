@@ -1,6 +1,6 @@
 """The unrolled picture: a loop over time, and below it the loops that differentiate it.
 
-Start with `unrolled`, which draws a `graph`: nodes are quantities, and edges are uses. `placing`
-assigns columns and lanes to nodes, and routes arrows. `picture` draws names, boxes, and arrows with
-`factors`. `overview` draws a card for each Scan.
+Start with `unrolled`, which draws a `graph`: nodes are quantities, and edges are uses. `picture`
+assigns lanes and columns to nodes, and contains the texts. `factors` computes local derivatives.
+`overview` draws a card for each Scan.
 """

@@ -1,23 +1,18 @@
 """Local derivatives on the arrows between gradients, such as ``∂x₄/∂x₃ = 2·x₃ = 1.327``."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import Write
 from lab.equations.factors import ONE, sum_of, without_names
 from lab.equations.numbers import value_of
+from lab.gradients.symbols import derivative_symbol
 from lab.notation import Leaf, Let, body_of, leaves_of, number_text, render, summands_of
 from lab.traces.flow import SlotWrite
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.arrows import Point, labels_on, place_labels, points_along
-from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.graph import Unrolling
-from visual.scene.combinators import Envelope, Piece, piece
-from visual.scene.shapes import Arrow, Shape, Text, text_width
 
-SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # font size, height of a line, and margin of a label
 UNIT = "1", 1.0  # the formula and the number of the factor 1
 
 
@@ -35,10 +30,16 @@ class Factor:
     is_applied: bool
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The name and the number."""
+        number = "" if self.number is None else number_text(self.number)
+        return tuple(filter(None, (self.name, number)))
+
+    @property
     def title(self) -> str:
         """The name, the formula, and the number, with ``=`` between them."""
-        parts = (self.name, self.formula, "" if self.number is None else number_text(self.number))
-        return " = ".join(dict.fromkeys(part for part in parts if part))
+        name = [self.name] if self.name else []
+        return " = ".join(dict.fromkeys([*name, self.formula, *self.labels[len(name) :]]))
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
@@ -102,44 +103,6 @@ def _name(graph: Unrolling, edge: tuple[int, int]) -> str:
         tape = named.scan.tape(node.lane.argument)
         if tape is None or tape.gradient_of is None or named.parent is None:
             return ""
-        name = named.parent.quantity_name(tape.gradient_of, node.index)
-        names.append(f"∂({name})" if "/" in name else f"∂{name}")
-    return "/".join(names)
-
-
-def factor_labels(
-    arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope]
-) -> dict[int, tuple[Shape, ...]]:
-    """Return the labels that fit, by the number of their arrow. They touch no other shapes.
-
-    If the name of a factor does not fit, the label shows only the number.
-    """
-    numbers = sorted(factors, key=lambda number: len(arrows[number].points))
-    candidates = {n: _candidates(points_along(arrows[n]), factors[n]) for n in numbers}
-    labels = place_labels(candidates, [arrow.points for arrow in arrows], boxes)
-    return {number: label.shapes for number, label in labels.items()}
-
-
-def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Piece]:
-    """Yield possible labels: above and below the arrow, on the arrow, then below its two boxes."""
-    number = "" if factor.number is None else number_text(factor.number)
-    both = [part for part in (factor.name, number) if part]
-    (x, y), (_, below) = path[len(path) // 2], path[len(path) // 2 - 1]
-    if y == below:
-        yield _label(both, x, y if len(both) == 2 else y - LINE / 2 - 3, factor, apart=5)
-    for line in (" = ".join(both), number or factor.name):
-        yield from labels_on(path, line, title=factor.title)
-    if path[0][1] == path[-1][1] == y:
-        yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
-
-
-def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Piece:
-    """Return a label with its center at (x, y), and with `apart` pixels between its lines."""
-    wide = max(text_width(line, SIZE) for line in lines) + 2 * NEAR
-    top = y - (LINE * len(lines) + apart) / 2
-    texts = list[Text]()
-    for n, line in enumerate(lines):
-        baseline = top + n * (LINE + apart) + 0.8 * LINE
-        texts.append(Text(x, baseline, line, SIZE, "middle", title=factor.title))
-    room = Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top)
-    return replace(piece(*texts), envelope=room)
+        names.append(named.parent.quantity_name(tape.gradient_of, node.index))
+    of, wrt = names
+    return derivative_symbol(of, wrt, direct=True)

@@ -23,6 +23,7 @@ from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.names import NamedScan
+from visual.layout.table import Cell
 from visual.scene.theme import Role
 
 
@@ -44,25 +45,21 @@ class Lane:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantityNode:
-    """The quantity ``variable[index]`` or its gradient, with its label, its value, and its role.
+class QuantityNode(Cell):
+    """The cell of the quantity ``variable[index]`` or of its gradient.
 
     `index` is None if the time is unknown, and `row` is the row of the array. `step` is the step
     that computed the value, or None for an input. A `lasting` quantity belongs to all steps, such
     as a parameter or its gradient. A `faded` quantity does not affect the result.
     """
 
+    value: np.ndarray
     lane: Lane
     variable: str
     index: int | None
     row: int
-    label: str
-    value: np.ndarray
-    role: Role
-    key: str
     step: int | None = None
     lasting: bool = False
-    faded: bool = False
 
 
 class Unrolling:
@@ -157,7 +154,7 @@ class Unrolling:
             part_role = Role.INPUT if is_input else Role.SEED
             part = replace(slot_node(named, tape, row, part_role, direct=True), faded=is_zero)
             if is_early:
-                part = replace(part, role=Role.INTERMEDIATE, label="from before")
+                part = replace(part, role=Role.INTERMEDIATE, name="from before")
             self._join([first] * is_sum, part)
         is_start = has_part or first in self.read or not is_zero or not written
         if not is_sum and is_start and not tape.unwritten[row]:
@@ -200,7 +197,7 @@ class Unrolling:
         lane = Lane(value.scan, name, value.argument, name)
         for parameter in (each for each in named.scan.parameters if each.name == name):
             key, content = named.cell_key(name, None, 0), parameter.value
-            node = QuantityNode(lane, "", None, 0, name, content, Role.INPUT, key)
+            node = QuantityNode(Role.INPUT, name, content, lane, "", None, 0, key=key)
             return replace(node, lasting=True)
         sequence, step = next(  # the first step that reads the value
             (each, int(step))
@@ -211,7 +208,7 @@ class Unrolling:
         content, variable = sequence.values[step], sequence.axis.variable
         lane = replace(lane, name=named.variable_label(sequence))
         label, key = named.quantity_name(name, index), named.cell_key(name, index, step)
-        node = QuantityNode(lane, variable, index, index, label, content, Role.INPUT, key)
+        node = QuantityNode(Role.INPUT, label, content, lane, variable, index, index, key=key)
         if not sequence.is_outer_gradient:
             return node
         is_zero = not is_fed(named, sequence.argument, step) and not np.any(content)
@@ -259,7 +256,7 @@ def slot_node(
     lane = Lane(named.number, tape.name, tape.argument, name, direct, again)
     variable = tape.axis.variable if tape.axis is not None else ""
     value, key = tape.initial[row], named.row_key(tape, row)
-    return QuantityNode(lane, variable, index, row, label, value, role, key)
+    return QuantityNode(role, label, value, lane, variable, index, row, key=key)
 
 
 def is_copy(write: SlotWrite) -> bool:

@@ -35,7 +35,7 @@ def test_a_nonlinear_cost_needs_the_last_state():
     xs = scan(lambda v: v**2, outputs_info=[x0], n_steps=3)
     costs = xs[-1], (xs**2).sum()
     traces = (lab.trace(lab.derivative(cost, x0).values, {x0: 0.5}) for cost in costs)
-    linear, square = ({n.label: n.faded for n in Unrolling(trace).nodes} for trace in traces)
+    linear, square = ({n.name: n.faded for n in Unrolling(trace).nodes} for trace in traces)
     last = max(label for label in linear if not label.startswith(("d", "∂")))
     assert linear[last]
     assert not square[last]
@@ -53,7 +53,7 @@ def test_a_nonlinear_cost_needs_the_last_state():
 def test_zeros_by_chance_change_no_edge(name, options, values):
     def drawn(at):
         graph = Unrolling(gallery.loops[name].trace(2, at=at, **options))
-        pairs = [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
+        pairs = [(graph.nodes[a].name, graph.nodes[b].name) for a, b in graph.edges]
         return pairs, [node.faded for node in graph.nodes]
 
     assert drawn(values) == drawn({})
