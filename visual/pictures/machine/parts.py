@@ -22,9 +22,8 @@ def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
     keys, look = list[Key](), tuple[object, ...]()
     for moment, role, resting, value in states:
         texts = wording.number(value), *(each.number(value) for each in wording.each(value))
-        places = [getattr(text, "place", None) for text in texts]
         data = None if value is None else value.tobytes()
-        before, look = look, (role, resting, texts, places, data)
+        before, look = look, (role, resting, texts, data)
         if look != before:
             full = "" if value is None else full_text(value)
             keys.append(Key(moment, role, resting, texts[0], full, texts[1:], value))

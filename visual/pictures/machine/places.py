@@ -28,7 +28,10 @@ class NumberStyle(StrEnum):
 
 
 class Numeral(str):
-    """A number as printed, with the place of the instruction that computes it."""
+    """A number as printed, with the place of the instruction that computes it.
+
+    Numerals of different instructions are not equal.
+    """
 
     place: int
     style: NumberStyle
@@ -38,6 +41,11 @@ class Numeral(str):
         numeral = super().__new__(cls, text)
         numeral.place, numeral.style = place, style
         return numeral
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and getattr(other, "place", None) == self.place
+
+    __hash__ = str.__hash__
 
 
 class PlacedEvents(Events):

@@ -71,21 +71,10 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
                 start = round(start, 4)
                 while keys[-1].moment >= start and len(keys) > 1:  # this key would never be valid
                     keys.pop()
-                if (role, _look(key)) != (keys[-1].role, _look(keys[-1])):
-                    keys.append(replace(key, moment=start, role=role))
+                key = replace(key, moment=start, role=role)
+                if key != replace(keys[-1], moment=start):
+                    keys.append(key)
     return [tuple(keys) for keys in result]
-
-
-def _look(key: Key) -> tuple[object, ...]:
-    """Return the look and the number; in a page, also the places of its instructions."""
-    texts = key.text, *key.entries
-    return (
-        key.resting,
-        key.is_past,
-        key.full,
-        texts,
-        [getattr(text, "place", None) for text in texts],
-    )
 
 
 def _during(
