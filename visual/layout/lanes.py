@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded
 from visual.scene.theme import Role
 
-Pair = tuple[float, float]
 TRACK, LEAN = 7.0, 8.0  # distance of tracks; offset of the ends of sloping arrows
 LABELS = 57.0, 32.0  # tracks with labels: the depth of the first, and the distance of tracks
 FAR = 1e4  # the distance between the lines of a grid with enough space for all tracks
@@ -33,8 +33,7 @@ LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for lab
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # font size, height of a line, and margin of a label
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(NamedTuple):
     """The lane and the column of a box, from 0."""
 
     lane: int
@@ -60,11 +59,11 @@ class LaneGrid:
 
     The `labels` of an edge are lines on its arrow; without space, the arrow has only the last line.
     If `is_open`, headings have one line. A grid that is not open has any width (`right` is
-    infinite) if the sheet has the default width.
+    infinite) if the sheet has the default width. `fits` states whether the columns fit the sheet.
     """
 
     lanes: Sequence[LaneHead]
-    shown: Sequence[int | Gap]  # the columns
+    columns: Sequence[int | Gap]
     cells: Mapping[Spot, Cell]
     edges: Sequence[Edge]
     sheet: Sheet
@@ -92,14 +91,34 @@ class LaneGrid:
         names = ((text_width(c.label, 12, bold=True), np.asarray(c.value)) for c in cells.values())
         # In an open grid, the name of an array fills half of the box.
         wide = (2 * w + 8 if self.is_open and value.ndim else w + 12 for w, value in names)
-        sizes = min(max([narrowest, *wide]), widest), 26.0 + TRACK * self.count
+        width, least = min(max([narrowest, *wide]), widest), LEAST * narrowest
         words = max((text_width(e.labels[0], SIZE) + 8 for e in edges if e.labels), default=0.0)
-        ends, least = (self.left, self.right), LEAST * narrowest
-        self.columns = BoxColumns(self.shown, ends, sizes, least, words)
+        self._place_columns(width, 26.0 + TRACK * self.count, least, words)
+
+    def _place_columns(self, width: float, between: float, least: float, words: float) -> None:
+        """Compute the left edges of columns, the width of boxes, and the distance between them.
+
+        Without a right end, boxes have this `width` and distance. On a sheet, the distance fills
+        the width, or the boxes are narrower, but not narrower than `least`. They are also slightly
+        narrower if labels of the width `words` then fit between them.
+        """
+        boxes, distances = len(numbers(self.columns)), max(1, len(self.columns) - 1)
+        room = self.right - self.left - GAP * (len(self.columns) - boxes)
+        if boxes and self.right < inf:
+            between += max(0.0, min(60.0, (room - boxes * width) / distances - between))
+            if boxes * width + distances * between > room:
+                between -= 8.0
+                width = (room - distances * between) / boxes
+            slim = (room - distances * words) / boxes
+            if words > between and slim >= SLIM * width:
+                width, between = slim, words
+        self.width, self.between, self.fits = max(width, least), between, width >= least
+        widths = [GAP if isinstance(column, Gap) else self.width for column in self.columns]
+        self.lefts = [*accumulate((w + between for w in widths), initial=self.left)][:-1]
 
     def draw(self) -> Piece:
         """Draw the headings of blocks and the names of lanes, then arrows, then boxes."""
-        y, words, tops, columns = self.top, list[Piece](), list[float](), self.columns
+        y, words, tops = self.top, list[Piece](), list[float]()
         for number, lane in enumerate(self.lanes):
             if lane.title:
                 words.append(shifted(self._heading(lane), 0, y + 16 * bool(number)))
@@ -108,15 +127,16 @@ class LaneGrid:
             words += self._name(lane, y + HEIGHT / 2 + 4)
             y += HEIGHT + 20 + self._space(number)
         boxes = {
-            spot: Box(x, tops[spot.lane], columns.width, HEIGHT, cell.role, faded=cell.faded)
-            for spot, cell in self.cells.items()
-            for x in [columns.lefts[spot.column]]
+            s: Box(self.lefts[s.column], tops[s.lane], self.width, HEIGHT, c.role, faded=c.faded)
+            for s, c in self.cells.items()
         }
         shapes = [*self._arrows(boxes), *(draw_cell(c, boxes[s]) for s, c in self.cells.items())]
-        for x, gap in columns.gaps:
-            mark, lows = f"⋯{gap.hidden:,}", (top + HEIGHT / 2 + 4 for top in tops)
-            shapes += [GapMark(x, low, mark, 11, "middle", muted=True) for low in lows]
-        right = max(columns.lefts, default=0.0) + columns.width + TRACK * (self.count + 2)
+        for left, column in zip(self.lefts, self.columns, strict=True):
+            if isinstance(column, Gap):
+                mark, lows = f"⋯{column.hidden:,}", (top + HEIGHT / 2 + 4 for top in tops)
+                middle = left + GAP / 2
+                shapes += [GapMark(middle, low, mark, 11, "middle", muted=True) for low in lows]
+        right = max(self.lefts, default=0.0) + self.width + TRACK * (self.count + 2)
         return replace(over(*words, piece(*shapes)), envelope=Envelope(0, 0, right, y))
 
     def _name(self, lane: LaneHead, middle: float) -> Iterator[Piece]:
@@ -132,9 +152,8 @@ class LaneGrid:
 
     def _heading(self, lane: LaneHead) -> Piece:
         """Draw the heading of a block: one line, or several lines to the left of the block."""
-        margin, lines = self.sheet.margin, lane.about
-        room = self.right - margin
-        title = fitted(margin, 0, lane.title, room, 13, bold=True, title=lane.title)
+        margin, lines, name = self.sheet.margin, lane.about, lane.title
+        title = fitted(margin, 0, name, self.right - margin, 13, bold=True, title=name)
         if self.is_open:
             x = margin + title.width + 12
             more = fitted(x, 0, " · ".join(lines), self.right - x, self.small, muted=True)
@@ -152,7 +171,7 @@ class LaneGrid:
         if any(a.column != b.column for a, b in near):
             return tracks + 44
         is_labeled = any(a.lane == b.lane == lane for a, b in self.labeled)
-        is_narrow = self.columns.between < NARROW and lane not in self.deep
+        is_narrow = self.between < NARROW and lane not in self.deep
         return tracks + 16 * (is_labeled and is_narrow)
 
     def _depths(self, lane: int) -> tuple[float, float]:
@@ -161,7 +180,7 @@ class LaneGrid:
 
     def _arrows(self, boxes: Mapping[Spot, Box]) -> Iterator[Shape]:
         """Yield arrows with their labels. An arrow from or to a faded box is faded."""
-        paths, _ = self._routed(boxes, self.columns.between)
+        paths, _ = self._routed(boxes, self.between)
         arrows, edges = list[Arrow](), self.edges
         for (source, target), edge, points in zip(self.ends, edges, paths, strict=True):
             faded = boxes[source].faded or boxes[target].faded
@@ -200,35 +219,6 @@ class LaneGrid:
 def _are_near(source: Spot, target: Spot) -> bool:
     """Return whether two spots are in neighboring columns of the same or a neighboring lane."""
     return abs(source.column - target.column) == 1 and abs(source.lane - target.lane) <= 1
-
-
-class BoxColumns:
-    """Columns of boxes between two `ends`, and the middles of `gaps` for hidden columns.
-
-    Without a right end, boxes have the `wanted` width and distance. On a sheet, the distance fills
-    the width, or the boxes are narrower, but not narrower than `least`. They are also slightly
-    narrower if labels of the width `words` then fit between them.
-    """
-
-    def __init__(
-        self, columns: Sequence[int | Gap], ends: Pair, wanted: Pair, least: float, words: float
-    ) -> None:
-        (left, right), (width, between) = ends, wanted
-        boxes, distances = len(numbers(columns)), max(1, len(columns) - 1)
-        room = right - left - GAP * (len(columns) - boxes)
-        if boxes and right < inf:
-            between += max(0.0, min(60.0, (room - boxes * width) / distances - between))
-            if boxes * width + distances * between > room:
-                between -= 8.0
-                width = (room - distances * between) / boxes
-            slim = (room - distances * words) / boxes
-            if words > between and slim >= SLIM * width:
-                width, between = slim, words
-        self.width, self.between, self.fits = max(width, least), between, width >= least
-        widths = [GAP if isinstance(column, Gap) else self.width for column in columns]
-        self.lefts = [*accumulate((w + between for w in widths), initial=left)][:-1]
-        pairs = zip(self.lefts, columns, strict=True)
-        self.gaps = [(x + GAP / 2, each) for x, each in pairs if isinstance(each, Gap)]
 
 
 def _labels(path: Sequence[Point], edge: Edge) -> Iterator[Piece]:

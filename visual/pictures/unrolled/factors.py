@@ -38,8 +38,7 @@ class Factor:
     @property
     def title(self) -> str:
         """The name, the formula, and the number, with ``=`` between them."""
-        name = [self.name] if self.name else []
-        return " = ".join(dict.fromkeys([*name, self.formula, *self.labels[len(name) :]]))
+        return " = ".join(dict.fromkeys(filter(None, (self.name, self.formula, *self.labels[-1:]))))
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:

@@ -196,9 +196,8 @@ class Unrolling:
         name, index = value.variable, value.row
         lane = Lane(value.scan, name, value.argument, name)
         for parameter in (each for each in named.scan.parameters if each.name == name):
-            key, content = named.cell_key(name, None, 0), parameter.value
-            node = QuantityNode(Role.INPUT, name, content, lane, "", None, 0, key=key)
-            return replace(node, lasting=True)
+            key, known = named.cell_key(name, None, 0), (Role.INPUT, name, parameter.value, lane)
+            return QuantityNode(*known, "", None, 0, key=key, lasting=True)
         sequence, step = next(  # the first step that reads the value
             (each, int(step))
             for each in named.scan.sequences

@@ -45,14 +45,12 @@ class Picture:
         ends = {number for number in places if not nodes[number].lasting}
         arrows = [edge for edge in graph.edges if ends >= {*edge}]
         if is_open:
-            derived = {n for n in graph.chosen if self.scans[n].parent is not None}
-            scans = [node.lane.scan for node in nodes]
-            arrows = [(a, b) for a, b in arrows if scans[a] == scans[b] or scans[b] not in derived]
+            scans = [self.scans[node.lane.scan] for node in nodes]
+            arrows = [(a, b) for a, b in arrows if scans[b].parent is None or scans[a] == scans[b]]
         lanes = _sorted_lanes(graph, [lane for lane, _ in places.values()], is_open)
         columns = with_gaps((column for _, column in places.values()), every)
         at = {column: n for n, column in enumerate(columns) if not isinstance(column, Gap)}
-        spots = ((n, lanes.index(lane), at[column]) for n, (lane, column) in places.items())
-        self.spots = {n: Spot(lane, column) for n, lane, column in spots}
+        self.spots = {n: Spot(lanes.index(lane), at[time]) for n, (lane, time) in places.items()}
         run = events(graph.trace)
         factors = ((edge, factor_along(run, graph, edge)) for edge in arrows if is_open)
         self.factors = {edge: factor for edge, factor in factors if factor}

@@ -87,14 +87,14 @@ def _draw(graph: Unrolling, step: Steps, sheet: Sheet, top: Piece | None = None)
     requested, is_open = requested_steps(step, *scans), top is not None
     for ends in (None, 3, 2, 1, 0) if is_open else (None,):
         picture = Picture(graph, Fold(ends, requested, sheet), is_open)
-        if picture.grid.columns.fits:
+        if picture.grid.fits:
             break
     part = picture.grid.draw()
     width = part.envelope.right + sheet.margin
     if top is not None:
         part = shifted(above(top, part, apart=20), 0, max(4, sheet.margin - 8))
         width = max(sheet.width, top.envelope.right + sheet.margin)
-    elif picture.grid.right < inf and picture.grid.columns.fits:
+    elif picture.grid.right < inf and picture.grid.fits:
         width = sheet.width
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in scans)
     return scene_with_legend(
