@@ -21,7 +21,7 @@ from visual.scene.theme import DARK, LIGHT
 
 NOTEBOOK = jupytext.read(Path(__file__).with_name("notebook.md"))
 SOURCES = [cell.source for cell in NOTEBOOK.cells]
-OPENING, STATE, SECOND, USABLE, KERNEL, COPY, BOX, PYTHON, BUFFERS = SOURCES
+OPENING, STATE, SECOND, USABLE, KERNEL, COPY, BOX, PYTHON, BUFFERS, HOLD, SET = SOURCES
 SIZE = {"width": 1700, "height": 1600}  # all controls are visible
 TEXTS = ".picture svg text"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -360,6 +360,39 @@ def test_cancel_and_the_next_change_stop_a_slow_change(opened):
     expect(opened.bench).to_have_attribute("aria-busy", "false")
     assert opened.bench.get_by_text("working").count() == 0
     assert "orders: [1] no work is left" in opened.run(KERNEL).inner_text()
+
+
+RECORD = """machine => { window.seen = []; new MutationObserver(() => window.seen.push(
+    machine.querySelector("[data-cell='0'] .number").textContent))
+        .observe(machine, {childList: true, subtree: true}); }"""
+
+
+def test_a_machine_drawn_ahead_is_shown_before_the_answer_unless_a_value_changed(opened, jupyter):
+    opened.begin(order=2)
+    machine, python = opened.machine(), opened.bench.locator(".scantape-save pre")
+    expect(python).not_to_contain_text("view=")
+    results, slider = machine.locator(".more"), machine.get_by_label("moment")
+    cases = ((HOLD, 3, 3360 * 0.95**13, "order=2"), (SET, 2, 240 * 0.8**14, "order=3"))
+    for source, order, last, before in cases:
+        for earlier in (USABLE, KERNEL):  # until all pictures are drawn ahead
+            opened.run(earlier)
+        cell = opened.cells.nth(SOURCES.index(source))
+        run_cell(opened.page, SOURCES.index(source))
+        expect(cell.locator(".jp-OutputArea-output")).to_have_text("held")
+        machine.evaluate(RECORD)
+        opened.order(order)
+        expect(opened.bench).to_have_attribute("aria-busy", "true")
+        expect(python).to_contain_text(before)  # no answer yet
+        if source == HOLD:
+            slider.press("End")
+            expect(results).to_contain_text(f"{last:.4g}")
+            drawn = machine.locator("svg").element_handle()
+        (jupyter.folder / "go").touch()
+        expect(python).to_contain_text(f"order={order}")
+        assert drawn.evaluate("svg => svg.isConnected") == (source == HOLD)
+        slider.press("End")
+        expect(results).to_contain_text(f"{last:.4g}")
+    assert {*opened.page.evaluate("window.seen")} == {"0.8"}
 
 
 def test_a_faulty_rule_can_be_selected_and_reset(opened):

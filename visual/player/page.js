@@ -6,11 +6,6 @@
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
 const HIGH = 500; // the height that a machine needs below the controls, in pixels
 
-async function unpack(packed) {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
-}
-
 /** Return the keys and values of a link. A plus is a sign, not a space; a final comma is optional. @param {string} link */
 const linkPairs = (link) => new URLSearchParams(link.replaceAll("+", "%2B").replaceAll(/,(?=&|$)/g, ""));
 
@@ -158,7 +153,7 @@ class Lesson {
     this.write();
     this.stage.hidden = this.valueRow.hidden = "reason" in packed;
     if (packed.reason) return void (this.note.textContent = this.unknownChoices + omitted + packed.reason);
-    const run = packed.run ??= await unpack(packed.packed);
+    const run = packed.run ??= await unpack(Uint8Array.from(atob(packed.packed), (letter) => letter.charCodeAt(0)));
     if (this.requested !== packed) return; // the reader has made another choice meanwhile
     const isOther = this.run !== run, data = run.machine;
     Object.assign(this, { run, live: (run.live ??= new Live(run, data)) });

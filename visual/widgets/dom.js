@@ -40,6 +40,9 @@ function share(model, values) {
   model.save_changes();
 }
 
+// Return the value of compressed JSON.
+const unpack = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+
 function download(name, content) {
   const link = element("a", { download: name, href: URL.createObjectURL(new Blob([content])) });
   link.click();

@@ -5,15 +5,18 @@ The key of a control names the choice to change: ``["order"]``, ``["taps", "x"]`
 declares labels and ranges. `draw_ahead` draws the pictures of probable next changes.
 """
 
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
+from zlib import compress
 
 from lab.errors import ArgumentError, LabError, argument_error, check_choice
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
+from lab.progress import pause
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.layout.names import NamedScan
@@ -165,12 +168,21 @@ HIGHEST = 3  # the highest order that is drawn ahead
 SLOW = 0.5  # seconds; after a slower picture, no other picture is drawn ahead
 
 
-def draw_ahead(bench: Bench) -> None:
-    """Draw the probable next pictures of a loop, to fill the caches. Ignore errors."""
+def draw_ahead(bench: Bench, version: int, send: Callable[[object, list[bytes]], object]) -> None:
+    """Draw the probable next pictures of a loop, to fill the caches. Ignore errors.
+
+    For each change to a machine, `send` receives a message with the `version` of the bench, and
+    the machine and its controls as compressed JSON.
+    """
     for key, value in _probable_changes(bench) if isinstance(bench, LoopBench) else ():
         start = time.monotonic()
+        pause()
         with suppress(Exception):
-            draw_bench(changed(bench, key, value), keeps_options=False)
+            drawn = draw_bench(changed(bench, key, value), keeps_options=False)
+            if drawn.machine:
+                form = {"controls": [*controls(drawn)], "equation": equation(drawn)}
+                content = json.dumps({**form, "machine": drawn.machine}, allow_nan=False)
+                send({"ahead": [version, key, value]}, [compress(content.encode(), 1)])
         if time.monotonic() - start > SLOW:
             return
 

@@ -5,11 +5,14 @@
 // changes wait, and the page sends only the last change of a control. If an answer takes longer than
 // PATIENCE, the page shows a note and sends the next change immediately: the kernel then cancels the
 // first picture and draws the result of both changes.
+// The kernel sends the machines of probable changes ahead. The page shows such a machine until the
+// kernel answers.
 
 const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
 const RESTING = 250; // ms without motion before the page sends the moment to the kernel
 const CODE = 110; // the maximum height of code to keep in view, in pixels
 const ENOUGH = 400; // the minimum visible height of a picture in a low window, in pixels
+const MOST_AHEAD = 40; // the maximum number of changes whose machines the page keeps
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
 /** Requests to the kernel, one at a time if the kernel answers quickly. */
@@ -122,15 +125,16 @@ class Bench {
     const root = this.root = createRoot(el, { class: "scantape scantape-bench" });
     this.model = model;
     this.player = null; // the machine, while it is shown
-    this.ask = (key, value) => this.requests.ask(key, value);
+    this.ahead = new Map(); // by version and change: the compressed machine and controls after the change
     const working = element("span", { role: "status" });
-    const cancel = actionButton("cancel", () => [this.requests.end(), this.ask(["cancel"])], { hidden: "" });
+    const cancel = actionButton("cancel", () => [this.requests.end(), this.ask(["cancel"]), this.show()], { hidden: "" });
     this.requests = new Requests(model, (busy) => {
       working.textContent = busy === null ? "no kernel: run the cell again" : busy ? "working …" : "";
       cancel.hidden = !busy;
       root.setAttribute("aria-busy", Boolean(busy));
+      if (busy === null) this.show();
     });
-    this.form = new Form(this.ask);
+    this.form = new Form((key, value) => this.ask(key, value));
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
     this.saving = createSaving((format) => this.ask(["save"], format), (name) => model.get(name));
     const undoing = (way, sign) => actionButton(sign, () => this.ask([way]), { title: `${way} the last choice`, "aria-label": way });
@@ -182,8 +186,19 @@ class Bench {
     this.hint.textContent = cards.length ? "click a Scan to open it" : "";
   }
 
-  show() {
-    const shown = this.model.get("form");
+  /** Send a change to the kernel. If it is the only change without an answer and was drawn ahead, show its machine. */
+  async ask(key, value) {
+    const form = this.model.get("form"), content = this.requests.open.size ? null : this.ahead.get(JSON.stringify([form.version, key, value]));
+    this.requests.ask(key, value);
+    const [request] = this.requests.open.values(); // none if the kernel was restarted
+    if (!content || !request) return;
+    const { machine, ...controls } = await unpack(content), [first, second] = this.requests.open.values();
+    if (first !== request || second || form !== this.model.get("form")) return;
+    this.show({ ...form, ...controls, problem: { key: [], text: "" } }, machine);
+  }
+
+  /** Show the controls of a form, and a machine or the picture of the kernel. */
+  show(shown = this.model.get("form"), machine = this.model.get("machine")) {
     this.requests.answered(shown.answered);
     this.form.show(shown, this.requests.open);
     this.summary.textContent = shown.controls.filter(({ group }) => group === "loop").map(({ label, value }) => `${label} ${value}`).join(", ");
@@ -194,14 +209,18 @@ class Bench {
     this.stage.setAttribute("aria-label", value("view"));
     this.frame.className = `picture ${value("theme")}`; // the theme of the page changes the colors of a light picture
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
+    this.draw(machine);
   }
 
-  /** Show the picture or the machine; a machine with the same number of moments keeps a chosen moment. */
-  draw() {
-    const data = this.model.get("machine"), chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
+  /** Show the picture or the machine, unless an equal machine was shown ahead; a machine with the same number of moments keeps a chosen moment. */
+  draw(data = this.model.get("machine")) {
+    const isAhead = data !== this.model.get("machine"); // of the answer of the kernel
+    const chosen = isAhead && data.moments !== this.player.data.moments ? -1 : this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
     const drawn = data.moments ? data : this.model.get("svg"), contributor = this.model.get("contributor"), bench = this;
     if (!drawn || drawn === this.drawn) return; // a change of the view changes both traits
-    this.drawn = drawn;
+    const isEqual = this.isAhead && JSON.stringify(drawn) === JSON.stringify(this.drawn);
+    Object.assign(this, { drawn, isAhead });
+    if (isEqual) return this.rest();
     this.root.toggleAttribute("data-plays", Boolean(data.moments));
     if (!data.moments) {
       this.player = null;
@@ -236,7 +255,7 @@ class Bench {
   rest() {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
-      if (!this.player || this.player.isPlaying) return;
+      if (!this.player || this.player.isPlaying || this.isAhead) return;
       const { moment } = this.player, sent = this.model.get("moment");
       if (moment !== (sent < 0 ? this.player.data.first : sent)) share(this.model, { moment });
     }, RESTING);
@@ -252,13 +271,13 @@ class Bench {
         const moment = model.get("moment");
         if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);
       },
-      "msg:custom": ({ file }, buffers) => { // a file to store
-        download(file, buffers[0]);
+      "msg:custom": ({ ahead, file }, [content]) => { // the machine of a probable change, or a file to store
+        if (ahead) return void (this.ahead = new Map([...this.ahead, [JSON.stringify(ahead), content]].slice(-MOST_AHEAD)));
+        download(file, content);
         this.saving.root.open = phone.matches;
         this.hint.textContent = `saved as ${file}, where the browser saves downloads`;
       },
     });
-    draw();
     this.show();
     write();
     const ends = [stopListening, ...(model.get("is_shown") ? [] : [appear(this.root)])];

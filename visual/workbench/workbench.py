@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from threading import RLock
@@ -78,6 +79,7 @@ class Workbench(ChoiceTraits, Widget):
     _job = Job()  # the job that draws the requested bench, or probable next benches
     _time = -inf  # the time of the latest change, if only values changed
     _moments = inf  # the number of moments of the latest machine
+    _version = 0  # increases when `_bench` changes; machines are sent ahead with their version
     _number = -1  # the number of the latest message; numbers of different pages differ
 
     def __init__(
@@ -187,6 +189,7 @@ class Workbench(ChoiceTraits, Widget):
                 self._future.clear()
                 self._time = now if are_values else -inf
             self._bench = self._requested = bench
+            self._version += 1
             moments = bench.machine.get("moments", self._moments)
             if self._moments not in (inf, moments) or self.moment > moments:
                 self.moment = moment
@@ -208,10 +211,12 @@ class Workbench(ChoiceTraits, Widget):
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
         """If a page shows the widget, draw probable next pictures after `QUIET` seconds of rest."""
-        if self.is_shown and self._requested is self._bench and event_loop():
+        loop, bench = event_loop(), self._bench
+        if self.is_shown and self._requested is bench and loop:
             self._job.cancel()
-            self._job, bench = Job(), self._bench
-            begin(lambda: draw_ahead(bench), self._job, lambda _: None, QUIET)
+            self._job, send = Job(), partial(loop.call_soon_threadsafe, self.send)
+            ahead = partial(draw_ahead, bench, self._version, send)
+            begin(ahead, self._job, lambda _: None, QUIET)
 
     @traitlets.validate(*CHOICE_NAMES)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
@@ -233,6 +238,7 @@ class Workbench(ChoiceTraits, Widget):
             "answered": self._number if self._requested is self._bench else -1,
             "undo": bool(self._past),
             "redo": bool(self._future),
+            "version": self._version,
         }
 
     def receive(self, message: object) -> None:

@@ -178,7 +178,7 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request(monkeypatch):
 async def test_a_request_interrupts_drawing_ahead(monkeypatch):
     bench = Workbench(gallery.loops["square"], view="tapes")
     started = threading.Event()
-    monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started))
+    monkeypatch.setattr(workbench, "draw_ahead", lambda *_: endless(started))
     bench.is_shown = True
     await until(started.is_set)
     bench.receive({"number": 1, "key": ["order"], "value": 2})
