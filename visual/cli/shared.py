@@ -155,7 +155,7 @@ def load(option: str, name: str) -> object:
         why = errors.first_line(error)
         if isinstance(error, ModuleNotFoundError):
             why += ". Run the command in the folder of the module."
-        elif isinstance(error, TypeError) and "required" in why:
+        elif isinstance(error, TypeError) and getattr(error.__traceback__, "tb_next", 0) is None:
             why += ". The function must not require arguments."
         raise option_error(option, name, why) from error
     if isinstance(result, Loop) and result.name == UNNAMED:
