@@ -225,7 +225,7 @@ def _checked_result(part: LoopVariable, value: Result) -> Variable:
     if result.type.dtype != like.type.dtype:
         raise ArgumentError(
             f"step returned dtype {result.type.dtype} for {part.name}, expected {like.type.dtype}. "
-            f"Start with a {result.type.dtype} value, or cast the result."
+            f"Start with a value of dtype {result.type.dtype}, or cast the result."
         )
     lengths = zip(like.type.shape, result.type.shape, strict=False)
     has_other_length = any(None not in pair and len({*pair}) > 1 for pair in lengths)

@@ -74,7 +74,7 @@ test_invalid_input_raises_one_sentence = words_test(
     (lambda: loop(lambda x: None).build(), "step returned None", "x", "expected a tensor"),
     (
         lambda: loop(lambda x: x * 1.5, State("x", np.int64(1))).build(),
-        "returned dtype float64 for x, expected int64",
+        "returned dtype float64 for x, expected int64. Start with a value of dtype float64,",
     ),
     (lambda: loop(lambda x: x.sum(), TWO).build(), "step returned the shape ()", "expected (2,)"),
     (lambda: loop(lambda x: x[0] + x[1]).build(), "step", "x as 1 value", "failed"),

@@ -156,7 +156,7 @@ LINKS = [
         (as_text, {"at": {"x": [[[[0.0]]]]}}, "x"),
         (Workbench, "loop=square&moment=1.5", "moment = 1.5: expected an integer"),
         (Workbench, "loop=square&taps.y=-1", "taps"),
-        (Workbench, 3, "3"),
+        (Workbench, 3, "subject = 3: expected a lab.Loop"),
     )
 ] + [
     (partial(Workbench, step=3), "Workbench.step was removed"),

@@ -349,7 +349,7 @@ def open_bench(subject: object, *about: object) -> Bench:
         case [Loop() as loop]:
             return LoopBench.from_loop(loop)
     raise ArgumentError(
-        f"subject = {quote(subject)} and {len(about)} more: expected a lab.Loop or a PyMC model "
-        "alone; a lab.Derivative and the values of its inputs; or a cost, a variable to "
+        f"subject = {', '.join(map(quote, (subject, *about)))}: expected a lab.Loop or a PyMC "
+        "model alone; a lab.Derivative and the values of its inputs; or a cost, a variable to "
         "differentiate with respect to, and the values."
     )

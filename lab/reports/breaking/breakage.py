@@ -277,13 +277,15 @@ def _parts_of(trace: Trace) -> dict[int, float]:
     return {scan: part for scan, part in parts.items() if part} if is_sum else {}
 
 
-def precise(value: np.ndarray | None) -> str:
-    """Write a value with six digits, without the middle of a large array; "no number" for None."""
+def precise(value: np.ndarray | None, digits: int = 6) -> str:
+    """Write a value with some digits, without the middle of a large array; "no number" for None."""
     if value is None:
         return "no number"
     if not value.ndim:
-        return f"{value:.6g}"
-    text = np.array2string(value, precision=6, threshold=24, separator=", ", max_line_width=9999)
+        return f"{value:.{digits}g}"
+    text = np.array2string(
+        value, precision=digits, threshold=24, separator=", ", max_line_width=9999
+    )
     return " ".join(text.split())
 
 

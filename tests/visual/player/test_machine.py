@@ -175,6 +175,16 @@ def test_equations_with_an_equals_sign_are_true_and_arrows_add_up_to_the_slot(na
         assert total == pytest.approx(float(part.new), rel=2e-3, abs=1e-3)
 
 
+def test_a_small_error_of_a_faulty_rule_has_enough_digits():
+    """For C = 10⁻⁷·x₁ + x₄, never-accumulate drops the first of the terms of C′."""
+    x, rule = SQUARE.states[0].initial, "never-accumulate"
+    machine = pair_of(lab.break_rule(SQUARE, rule, 1, cost=[1e-7, 0, 0, 1]))
+    (row,) = machine.mistake.table
+    assert float(row.correct) - float(row.faulty) == pytest.approx(2e-7 * x, rel=0.1)
+    assert float(row.ratio) - 1 == pytest.approx(-2e-7 * x / (16 * x**15), rel=0.01)
+    assert row.ratio in machine.title
+
+
 def layouts(arrangement):
     """Return each part with its layout."""
     groups = (group for event in arrangement.machine.events for group in event.groups)

@@ -68,11 +68,14 @@ def _table(breakage: Breakage) -> Iterator[ComparedDerivative]:
     for row in breakage.rows:
         values = row.true, row.broken, row.differences.value if row.differences else None
         true, faulty, near = (None if each is None else each[entry] for each in values)
+        is_wrong = Effect.from_values(row.true[entry], faulty) is not Effect.RIGHT
+        tried = range(6, 18) if is_wrong else ()  # digits that show the error
+        digits = next((d for d in tried if precise(true, d) != precise(faulty, d)), 6)
         ratio = ""
         if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
-            ratio = f"{float(faulty / true):.4g}"
-        is_wrong = Effect.from_values(row.true[entry], faulty) is not Effect.RIGHT
-        texts = precise(true), precise(faulty), precise(near)
+            size = float(faulty / true)
+            ratio = f"{size:.{4 if abs(size - 1) > 1e-3 else digits + 2}g}"
+        texts = precise(true, digits), precise(faulty, digits), precise(near, digits)
         yield ComparedDerivative(f"{row.name}{index}", *texts, ratio, is_wrong)
 
 
