@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from enum import StrEnum
 from itertools import islice
+from math import inf
 from numbers import Real
 from operator import index
 from typing import Any, TypeGuard, TypeVar, cast
@@ -157,21 +158,21 @@ def check_type(
 
 
 def check_integer(
-    argument: str, value: object, expected: str = "an integer", least: int | None = None
+    name: str, value: object, expected: str = "an integer", least: float = -inf, most: float = inf
 ) -> int:
     """Return `value` as a Python integer.
 
     Raise KindError for other types, booleans, and integers with more than 10,000 bits; and
-    ArgumentError for an integer below `least`.
+    ArgumentError for an integer below `least` or above `most`.
     """
     kind: type[ArgumentError] = KindError
     with suppress(Exception):  # __index__ of an array with several entries raises an error
         number = index(value)  # type: ignore[arg-type]  # raises for other types
         if not isinstance(value, bool) and number.bit_length() <= MOST_BITS:
-            if least is None or number >= least:
+            if least <= number <= most:
                 return number
             kind = ArgumentError
-    raise argument_error(argument, value, f"expected {expected}.", kind)
+    raise argument_error(name, value, f"expected {expected}.", kind)
 
 
 def check_function(argument: str, function: object) -> None:

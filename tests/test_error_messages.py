@@ -120,8 +120,8 @@ MESSAGES = [
     (lambda: lab.Loop(abs, outputs=5), "outputs = 5: ", 'a tuple of str, as in ("y",).'),
     (lambda: draw().save(f"{__file__}/x.svg"), "path = ", "is not a folder"),
     (lambda: report_path(".", ("",), ""), "path = '.': ", "got a folder"),
-    (lambda: draw(stpe=1), "stpe = 1: ", "Did you mean step?"),
-    (lambda: visual.Workbench(ordr=2), "ordr = 2: unknown choice. Did you mean order?"),
+    (lambda: draw(stpe=1), "option of tapes = 'stpe': did you mean 'step'?"),
+    (lambda: visual.Workbench(ordr=2), "choice = 'ordr': did you mean 'order'?"),
 ]
 
 
@@ -224,7 +224,7 @@ COMMANDS = [  # the command line, and parts of the message
     ([*TAPS, *OUT, "--steps", "\ud800"], "steps"),
     ([*TAPS, *OUT, "--order", "2" * 5000], "--order"),
     ("draw figure1 --loop square -o -", "--loop", "not an option of figures"),
-    ("draw figure9 -o -", "expected figure1 to figure8"),
+    ("draw figure9 -o -", "PICTURE figure9: the figures are 1 to 8."),
     ("compiled square --scan 9", "--scan 9: expected 1; there is one Scan."),
     ("explain square -o x.svg", ".html or .txt"),
     ("why user_module:pair", "user_module:pair: expected", "got (1, 2) of type tuple"),

@@ -118,10 +118,8 @@ class Whole(Choice):
         if value is None:
             return self.default
         expected = "an integer" if self.most is None else f"an integer, {self.least} to {self.most}"
-        number = check_integer(self.name, value, expected)
-        if self.most is None or self.least <= number <= self.most:
-            return number
-        raise argument_error(self.name, value, f"expected {expected}.")
+        limits = () if self.most is None else (self.least, self.most)
+        return check_integer(self.name, value, expected, *limits)
 
     def control(self, value: object, names: Iterable[str] = (), **more: Value) -> Control:
         """Return buttons if `most` is at most 8, otherwise a number field (empty for None)."""
@@ -213,14 +211,6 @@ def words(text: str | None) -> list[str]:
 def option_error(option: str, text: str, reason: str) -> ArgumentError:
     """Return the error about `text`, the value of `option` on the command line."""
     return ArgumentError(f"{option} {errors.shorten(text)}: {reason}")
-
-
-def unknown_option(name: str, value: object, problem: str, known: Iterable[str]) -> ArgumentError:
-    """Return the error about an option with an unknown name; `problem` is its first sentence."""
-    like = errors.closest_match(name, known)
-    advice = f" Did you mean {like}?" if like else ""
-    reason = f"{problem}{advice} The options are {listing(known)}."
-    return argument_error(name, value, reason, errors.UnknownNameError)
 
 
 STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
@@ -327,10 +317,10 @@ def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) 
 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
-    """Return the sorted indices in ``trace.scans`` of the Scans with the numbers `scans`."""
+    """Return the sorted indices in ``trace.scans`` of one or two Scans with the numbers `scans`."""
     numbers = errors.check_sequence("scans", scans, "some numbers, as in (1, 2)")
-    if not numbers:
-        raise argument_error("scans", scans, _listed(trace))
+    if not 0 < len(numbers) <= 2:
+        raise argument_error("scans", scans, "expected one or two Scans.")
     indices = {scan_index(trace, number, "scans") for number in numbers}
     if len(indices) < len(numbers):
         raise argument_error("scans", scans, "expected each Scan only once.")

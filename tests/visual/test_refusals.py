@@ -72,7 +72,7 @@ PICTURES = [
     (lambda: phases(derivations_of("square", 1)[0], phase=5), "phase was removed"),
     (partial(visual.transposed, SQUARE.trace(order=0)), "order = 0"),
     (partial(visual.transposed, TRACE, scan=7), "scan = 7: expected a differentiated Scan: "),
-    (partial(visual.transposed, TRACE, step=4), "step = 4: square has steps 0 to 3"),
+    (partial(visual.transposed, TRACE, step=4), "step = 4: square runs steps 0 to 3"),
     (partial(visual.two_tapes, gallery.loops["gap"]), "use lab.eager.np"),
     *(
         (partial(visual.eager, recording(grad(grad(np.square)), 0.5), tape=tape), "tape = ")
@@ -81,7 +81,7 @@ PICTURES = [
 ]
 ROUTING = calls(
     visual.routing,
-    ("flip", (V,), {}, "primitive = 'flip': expected where, cat, narrow"),
+    ("flip", (V,), {}, "primitive = 'flip': expected one of where, cat, narrow"),
     ("cat", None, {"dim": 0}, "cat: inputs: expected a tuple or a list"),
     ("cat", [V] * 7, {"dim": 0}, "inputs: expected at most 6, got 7."),
     ("clamp", (np.arange(25.0), 0, 1), {}, "x has shape (25,): a picture"),

@@ -79,8 +79,6 @@ def _picture(options: argparse.Namespace) -> Scene:
 
 
 def _figure(number: int, options: argparse.Namespace) -> Scene:
-    if number not in FIGURES:
-        raise ArgumentError(f"PICTURE figure{number}: expected figure1 to figure{len(FIGURES)}.")
     others = [choice for choice in (*DERIVATIVE.values(), *OPTIONS) if choice is not STEPS]
     unused = [choice.option for choice in others if choice.name in options]
     for option in unused if options.loop is None else ["--loop", *unused]:

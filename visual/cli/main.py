@@ -39,7 +39,7 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 # Map arguments in Python to options with other names, and positional arguments to names in help.
-ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
+ALIASES = {"n_steps": "steps", "path": "out", "folder": "out", "number": "picture"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 
 

@@ -103,7 +103,7 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     ArgumentError for another number or a bad option.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
-        raise argument_error("number", number, f"expected 1 to {len(FIGURES)}.")
+        raise argument_error("number", number, f"the figures are 1 to {len(FIGURES)}.")
     loop, about, arguments = FIGURES[number]
     make = of_trace(partial(unrolled_scans, **arguments))
     kind = PictureKind(f"figure {number}", "", make, (SHOWN,))

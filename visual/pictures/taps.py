@@ -49,9 +49,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     its forward Scans. Variables with equal taps share a strip. Raises ArgumentError for invalid
     `tapes`, and for orders outside 0 to 100.
     """
-    expected = f"an integer, 0 to {ORDERS}"
-    if not 0 <= check_integer("orders", orders, expected) <= ORDERS:
-        raise argument_error("orders", orders, f"expected {expected}.")
+    check_integer("orders", orders, f"an integer, 0 to {ORDERS}", 0, ORDERS)
     named = _named(tapes, name)
     strips = {names: [*generations(tape, names[0], orders)] for tape, names in named.items()}
     everything = ", ".join(chain.from_iterable(named.values()))

@@ -120,8 +120,8 @@ def machine(
     run = trace.true if isinstance(trace, Breakage) else trace
     if entry is not None:
         sizes = (np.size(w.new) for r in (run, other) if r for e in events(r) for w in e.writes)
-        if check_integer("entry", entry) not in range(size := max(sizes, default=1)):
-            raise argument_error("entry", entry, f"expected an index from 0 to {size - 1}.")
+        last = max(sizes, default=1) - 1
+        check_integer("entry", entry, f"an index from 0 to {last}", 0, last)
     check_type("contributor", contributor, bool, "True or False")
     if isinstance(trace, Breakage):
         content = pair_of(trace)

@@ -28,7 +28,7 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import draw_study
 from visual.drawing.study import Frozen, Study, study_of, with_shape
-from visual.options import AT, DERIVATIVE, RULE, THEME, Choice, Value, boolean, unknown_option
+from visual.options import AT, DERIVATIVE, RULE, THEME, Choice, Value, boolean
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import MachineContent
@@ -88,10 +88,9 @@ class BenchState:
         is also chosen; another view keeps no option except `scan`. Raises ArgumentError for an
         unknown choice, or a value that is invalid for every loop.
         """
-        for name, value in changes.items():
+        for name in changes:
             refuse_retired(f"Workbench.{name}", RETIRED_NAMES)
-            if name not in CHOICES:
-                raise unknown_option(name, value, "unknown choice.", CHOICES)
+            check_choice("choice", name, CHOICES)
         checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
         if "at" in checked:
             at = checked["at"].items()

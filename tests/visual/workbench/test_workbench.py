@@ -167,7 +167,7 @@ def test_each_picture_has_its_own_options():
     assert send(bench, ["options", "scan"], None) == ""
     assert bench.svg == visual.draw(loop, "stepgraph").svg()
     assert "option buffer was removed" in send(bench, ["options", "buffer"], True)
-    assert "picture stepgraph has no such option" in send(bench, ["options", "color"], True)
+    assert "option of stepgraph = 'color': expected" in send(bench, ["options", "color"], True)
 
 
 CELLS = [

@@ -13,7 +13,7 @@ from itertools import islice, product
 
 from lab.eager.records import Recording, Sent
 from lab.equations.events.events import events
-from lab.errors import argument_error, check_integer, check_type
+from lab.errors import check_integer, check_type
 from lab.notation import counted, number_text
 from visual.layout.arrows import Edge
 from visual.layout.columns import Gap, shown_numbers
@@ -51,9 +51,8 @@ def eager(recording: Recording, tape: int | None = None, all: bool = False) -> S
     """
     check_type("recording", recording, Recording, "a recording of lab.eager")
     last = len(recording.tapes) - 1
-    expected = f"the number of a tape, 0 to {last}"
-    if tape is not None and check_integer("tape", tape, expected) not in range(last + 1):
-        raise argument_error("tape", tape, f"expected {expected}.")
+    if tape is not None:
+        check_integer("tape", tape, f"the number of a tape, 0 to {last}", 0, last)
     table = EagerTable(recording, None if all or last <= 0 else tape or 0)
     nodes, tapes = counted(len(recording.nodes), "node"), counted(last + 1, "tape")
     return table_scene(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.checks.check import inner
-from lab.errors import ArgumentError, argument_error, check_sequence, listing
+from lab.errors import ArgumentError, check_choice, check_sequence
 
 MOST_INPUTS, MOST_ROWS, MOST_COLUMNS = 6, 24, 12
 
@@ -100,8 +100,7 @@ class RoutedCall:
         from lab.structural import primitives
         from lab.structural.primitive import sources
 
-        if not isinstance(primitive, str) or primitive not in primitives:
-            raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")
+        check_choice("primitive", primitive, primitives)
         linear = primitives[primitive].linearize(inputs, **metadata)
         output = np.asarray(linear.output)
         if tangents is None:

@@ -22,6 +22,7 @@ from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
+from visual.options import check_step
 from visual.pictures.tapes.slots import ROLES
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -58,8 +59,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     if check_integer("scan", number) not in known:
         raise argument_error("scan", scan, f"expected a differentiated Scan: {listing(known)}.")
     source = trace.scans[number]
-    if check_integer("step", step) not in range(source.steps):
-        raise argument_error("step", step, f"{source.name} has steps 0 to {source.steps - 1}.")
+    check_step(source, step)
     tape, later, reverse = known[number]
     return table_scene(
         StepTable(trace, tape, later, reverse, step),

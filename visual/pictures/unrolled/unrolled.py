@@ -8,7 +8,7 @@ left. If later steps add to a gradient, the direct part of the gradient has a se
 from collections.abc import Sequence
 from math import inf
 
-from lab.errors import ArgumentError, quote
+from lab.errors import ArgumentError
 from lab.traces.trace import Trace
 from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Steps, requested_steps
@@ -76,8 +76,6 @@ def unrolled_scans(
     With `all_direct`, every gradient has a direct part, even a part of zero.
     """
     chosen = scan_indices(trace, scans)
-    if chosen[2:]:
-        raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
     return _draw(Unrolling(trace, chosen, all_direct), step, sheet)
 
 
