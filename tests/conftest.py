@@ -48,8 +48,8 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def fast_compile():
-    """PyTensor compiles functions without most rewrites, to save time."""
-    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+    """PyTensor compiles functions without most rewrites and without C++, to save time."""
+    with pytensor.config.change_flags(mode="FAST_COMPILE", cxx=""):
         yield
 
 

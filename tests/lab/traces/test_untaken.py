@@ -10,6 +10,7 @@ import lab
 import visual
 from lab import gallery
 
+pytestmark = pytest.mark.usefixtures("fast_compile")
 # The step, its initial value, the true gradient, the forward step, and the unselected branch.
 TRAPS = {
     "a root below 0": (lambda s: pt.switch(s > 0, pt.sqrt(s), 0.0) - 0.9, 0.5, 1, "sqrt(x[t−1])"),
