@@ -186,47 +186,47 @@ def arrange(
     pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
     edges = [*accumulate((pitch * share for share in shares), initial=left)]
     middles = [(start + end) / 2 for start, end in pairwise(edges)]
-    rows = sum(not row.is_low for row in machine.rows)
-    usual = TALL if rows <= MOST_TALL else COMPACT if rows <= MOST_COMPACT else DENSE
+    high_rows = sum(not row.is_low for row in machine.rows)
+    usual = TALL if high_rows <= MOST_TALL else COMPACT if high_rows <= MOST_COMPACT else DENSE
     lines, widest = [*_lines(machine)], _widest_number(machine)
     sums = ((term, a, b) for kind, term, a, b in lines if kind is PartKind.SUM and a.row == b.row)
     near = (term for term, a, b in sums if abs(a.column - b.column) == 1)
-    gap = max([FACTOR, *(text_width(t.label, usual.factor, bold=True) + 10 for t in near)])
+    space = max([FACTOR, *(text_width(t.label, usual.factor, bold=True) + 10 for t in near)])
     most = 112.0 if usual is TALL else 92.0
-    box_width = min(most, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
-    box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
-    is_cramped = pitch - box_width < gap - 1e-9 or box_width < SMALLEST * widest  # a cut number
+    box_width = min(most, 0.53 * pitch, max(pitch - space, LEAST_BOX * pitch))
+    box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - space))
+    is_cramped = pitch - box_width < space - 1e-9 or box_width < SMALLEST * widest  # a cut number
     if is_cramped:  # factors are below the boxes
         box_width = (0.86 if is_narrow else 0.76) * pitch
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
     # The rows with lines over other cells, and the upper rows of lines with factors.
-    arcs = {b.row for _, _, a, b in lines if a.row == b.row and abs(a.column - b.column) > 1}
-    leaps = {min(a.row, b.row) for _, term, a, b in lines if term.label and a.row != b.row}
+    arc_rows = {b.row for _, _, a, b in lines if a.row == b.row and abs(a.column - b.column) > 1}
+    factor_rows = {min(a.row, b.row) for _, term, a, b in lines if term.label and a.row != b.row}
     densities, listed = list[Density](), list[bool]()
     for number, row in enumerate(machine.rows):
         density = OUTPUT if row.is_low and usual is not TALL else usual
-        after = machine.rows[number + 1 : number + 2]  # the next row, if any
-        ends_scan = any(row.scan != r.scan and row.is_second == r.is_second for r in after)
+        next_row = machine.rows[number + 1 : number + 2]  # the next row, if any
+        ends_scan = any(row.scan != r.scan and row.is_second == r.is_second for r in next_row)
         if usual is DENSE and not is_narrow and ends_scan:
             density = replace(density, below=LEAST)  # lines can cover the next Scan's names
         elif is_cramped and density is usual:
             density = replace(usual, below=max(usual.under + LOW, usual.below))
         arrays = [key.entries for c in machine.cells if c.row == number for key in c.keys]
         count = max((len(array) for array in arrays if len(array) <= LISTED), default=0)
-        high = max(density.box, ENTRY * count + 5 if count else 0)  # for all listed numbers
-        below = position + (2 * density.chip if contributor and number in leaps else 0)
-        densities.append(replace(density, box=high, below=density.below + below))
+        box_height = max(density.box, ENTRY * count + 5 if count else 0)  # lists all numbers
+        below = position + (2 * density.chip if contributor and number in factor_rows else 0)
+        densities.append(replace(density, box=box_height, below=density.below + below))
         widths = (text_width(text, SMALLEST, bold=True) for array in arrays for text in array)
         is_short = all(len(array) <= LISTED for array in arrays)
         listed.append(is_short and max(widths, default=0.0) <= box_width - 2)
-    room = (width - 12) * contributor
+    line = (width - 12) * contributor  # of a heading
     width = max(width, edges[-1] + 8)
     strip = Box(0, 0, width, 18 if contributor else 16, Role.PANEL) if is_narrow else None
-    heights, headings, bottom = _rows(machine, densities, arcs, strip, room)
+    heights, headings, bottom = _place_rows(machine, densities, arc_rows, strip, line)
     boxes = []
     for cell, keys in zip(machine.cells, states(machine), strict=True):
         density = densities[cell.row]
-        room = 0.8 * box_width if cell.row in arcs else pitch - 4  # arcs end next to the name
+        room = 0.8 * box_width if cell.row in arc_rows else pitch - 4  # arcs end next to the name
         is_named = density.name >= COMPACT.name and text_width(cell.name, NAME) <= room
         box = CellBox(
             **{**vars(cell), "keys": keys},
@@ -262,32 +262,32 @@ def _lines(machine: MachineContent) -> Iterator[tuple[PartKind, Movement, SlotCe
                 yield part.kind, term, machine.cells[term.source], machine.cells[part.target]
 
 
-def _rows(
-    machine: MachineContent, rows: list[Density], arcs: set[int], strip: Box | None, room: float
+def _place_rows(
+    machine: MachineContent, sizes: list[Density], arcs: set[int], strip: Box | None, line: float
 ) -> tuple[list[float], list[Heading], float]:
     """Return the y of each row, the headings (above rows, on copies of a `strip`), and the end.
 
-    The headings for a contributor have lines of `room` pixels; for others, `room` is 0.
+    The headings for a contributor have lines of `line` pixels; for others, `line` is 0.
     """
     y, heights, headings = 3.0, list[float](), list[Heading]()
-    for number, (row, density) in enumerate(zip(machine.rows, rows, strict=True)):
+    for number, (row, density) in enumerate(zip(machine.rows, sizes, strict=True)):
         scan = machine.scans[row.scan]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
         name, is_second = f"{scan.run}{scan.number} {scan.name}", row.is_second
         above = [f"{name}: {row.name}" if is_first else row.name] if strip else []
-        if room:
-            above = [name, *folded(scan.about, room, NAME)] if is_first else []
-            above += folded(f"{row.name} {row.access}", room, NAME)
-        lines = [(6, y + 14 + 17 * n, text, is_first and not n) for n, text in enumerate(above)]
-        y += 17 * len(above) + (4 if room else 1) if strip else 0
+        if line:
+            above = [name, *folded(scan.about, line, NAME)] if is_first else []
+            above += folded(f"{row.name} {row.access}", line, NAME)
+        texts = [(6, y + 14 + 17 * n, text, is_first and not n) for n, text in enumerate(above)]
+        y += 17 * len(above) + (4 if line else 1) if strip else 0
         y += density.name + (density.arcs if number in arcs else 0)
         middle = y + density.box / 2
         heights.append(middle)
         if not strip:
             up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
-            lines = [(8, middle - up, name, True), (8, middle + down, row.name, False)]
-            lines = lines if is_first else [(20, middle + 4, row.name, False)]
-        for x, low, text, is_bold in lines:
+            texts = [(8, middle - up, name, True), (8, middle + down, row.name, False)]
+            texts = texts if is_first else [(20, middle + 4, row.name, False)]
+        for x, low, text, is_bold in texts:
             most = 10_000 if strip else LABELS - x - (4 if is_first else 8)
             size = 13 if is_bold and text_width(text, 13, bold=True) <= most else 11
             label = fitted(x, low, text, most, size, bold=is_bold, muted=not (is_bold or strip))
