@@ -159,11 +159,9 @@ class Machine(SavedAsPage, Widget):
 
     @traitlets.validate("moment")
     def _check_moment(self, proposal: Mapping[str, int]) -> int:
-        moment = proposal["value"]
-        if not 0 <= check_integer("moment", moment) <= self.content.moments:
-            why = f"this machine has the moments 0 to {self.content.moments}."
-            raise argument_error("moment", moment, why)
-        return moment
+        last = self.content.moments
+        expected = f"a moment of this machine, 0 to {last}"
+        return check_integer("moment", proposal["value"], expected, 0, last)
 
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
         """Return the picture at the end of event `moment` (default: the present moment).

@@ -75,8 +75,7 @@ class EventSequence(Sequence[Event]):
 
         Moment k is the end of event number k; moment 0 precedes all events.
         """
-        if not 0 <= check_integer("moment", moment) <= len(self):
-            raise argument_error("moment", moment, f"this run has the moments 0 to {len(self)}.")
+        check_integer("moment", moment, f"a moment of this run, 0 to {len(self)}", 0, len(self))
         roles = (touch.role for touch in self.touches(slot) if touch.event == moment)
         return next(filter(None, roles), None) or self.resting_role(slot, moment)
 

@@ -183,8 +183,7 @@ def influence(
     check_type("derivative", derivative, Derivative,
            'a Derivative, such as lab.gallery.loops["rnn"].derivative()')  # fmt: skip
     nodes = scan_nodes(derivative.values)
-    if check_integer("scan", scan) not in range(1, len(nodes) + 1):
-        raise argument_error("scan", scan, f"the Scans of this derivative are 1 to {len(nodes)}.")
+    check_integer("scan", scan, f"a Scan of this derivative, 1 to {len(nodes)}", 1, len(nodes))
     known = {**derivative.given, **checked_values({} if given is None else given)}
     if trace is None:
         trace = trace_of(derivative, known)

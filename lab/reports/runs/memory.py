@@ -149,8 +149,7 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
     Raises KindError or ArgumentError for an invalid argument, and for a trace of selected steps.
     """
     check_type("trace", trace, Trace, 'a Trace, such as lab.gallery.loops["rnn"].trace()')
-    if check_integer("scan", scan) not in range(1, len(trace.scans) + 1):
-        raise argument_error("scan", scan, f"the Scans of this trace are 1 to {len(trace.scans)}.")
+    check_integer("scan", scan, f"a Scan, 1 to {len(trace.scans)}", 1, len(trace.scans))
     if trace.backend:
         raise argument_error("trace", trace, "expected a trace of all steps, without keep.")
     loop = ScanOf(trace, scan - 1).root.scan
