@@ -73,9 +73,7 @@ def picture_path(path: str | os.PathLike[str], animate: bool) -> Path:
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
     """Raise ArgumentError unless `scale` is possible for an image of `width` by `height` pixels."""
-    if not is_finite_number(scale):
-        raise argument_error("scale", scale, "expected a number, such as 2 for twice the size.")
-    if scale < SMALLEST_SCALE:
+    if not is_finite_number(scale) or scale < SMALLEST_SCALE:
         raise argument_error("scale", scale, f"expected a number of {SMALLEST_SCALE} or more.")
     across, down = (math.ceil(min(side * scale, MOST_SIDE)) for side in (width, height))
     if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:

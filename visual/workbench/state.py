@@ -16,7 +16,7 @@ from typing import Any, Self, Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, argument_error, check_choice, listing, quote
+from lab.errors import ArgumentError, argument_error, check_choice, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -306,10 +306,9 @@ class GraphBench(Bench):
 
     def changed(self, **changes: object) -> Self:
         """Return the graph's bench with other choices; raise LabError for an impossible choice."""
+        other = "a graph has the choices {}. For other changes, edit the graph."
         for name in changes:
-            if name not in GRAPH_CHOICES:
-                why = f"a graph has the choices {listing(GRAPH_CHOICES)}"
-                raise ArgumentError(f"{name}: {why}. For other changes, edit the graph.")
+            check_choice("choice", name, GRAPH_CHOICES, other)
         bench = super().changed(**changes)
         expected = "the inputs of this graph are {}."
         for name in bench.state.at:

@@ -15,7 +15,7 @@ from typing import Any
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab.errors import LabError, argument_error, check_integer, first_line, listing
+from lab.errors import LabError, argument_error, check_choice, check_integer, first_line
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
@@ -267,8 +267,7 @@ class Workbench(ChoiceTraits, Widget):
 
     def _send_file(self, suffix: str) -> None:
         """Send the picture to the page, as a file named after the title. An HTML machine plays."""
-        if suffix not in FORMATS:
-            raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
+        check_choice("format", suffix, FORMATS)
         if self.machine and suffix == "html":
             content: str | bytes = page_of_machine(*self._player(), self.picture)
         else:
