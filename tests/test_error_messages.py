@@ -169,19 +169,16 @@ def test_a_message_that_does_not_quote_the_value_is_detected():
         test_a_message_starts_with_the_argument_and_its_value(other, "order", 3)
 
 
-@pytest.mark.parametrize(
-    ("call", "kind"),
-    [
+def test_an_error_also_has_the_type_that_python_uses():
+    for call, kind in (
         (lambda: gallery.loops["squre"], KeyError),
         (lambda: visual.draw(None), TypeError),
         (lambda: lab.compiled(SQUARE, mode=5), ValueError),
-    ],
-)
-def test_an_error_also_has_the_type_that_python_uses(call, kind):
-    with pytest.raises(kind) as caught:
-        call()
-    assert isinstance(caught.value, lab.LabError)
-    assert not str(caught.value).startswith(("'", '"'))  # as the text of a plain KeyError does
+    ):
+        with pytest.raises(kind) as caught:
+            call()
+        assert isinstance(caught.value, lab.LabError)
+        assert not str(caught.value).startswith(("'", '"'))  # as the text of a plain KeyError does
 
 
 TAPS = ["draw", "taps", "--loop", "square"]

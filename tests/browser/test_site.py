@@ -76,16 +76,15 @@ COLORS = """(svg) => [...svg.querySelectorAll('rect, path, text')].map(shape => 
 
 
 @pytest.mark.parametrize("kind", ["unrolled", "tapes", "stepgraph"])
-def test_a_dark_screen_shows_the_colors_of_the_dark_theme(browser, kind):
+def test_a_dark_screen_shows_the_colors_of_the_dark_theme(page, kind):
     loop = gallery.loops["rnn"]
     light, dark = (visual.draw(loop, kind, theme).svg() for theme in ("light", "dark"))
-    page = browser.new_page(color_scheme="dark")
+    page.emulate_media(color_scheme="dark")
     page.set_content(
         f"<style>:root{{color-scheme:light dark}}{dark_colors.style()}</style>"
         f"<div class='light'>{light}</div><div>{dark}</div>"
     )
     actual, expected = (page.locator("svg").nth(n).evaluate(COLORS) for n in (0, 1))
-    page.close()
     assert len(actual) == len(expected) > 10
     # Some roles share a light color, and have two dark colors that hardly differ.
     number = re.compile(r"\d+")

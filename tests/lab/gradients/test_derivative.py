@@ -51,18 +51,12 @@ def test_pascals_triangle_counts_the_scans_of_the_fourth_derivative():
     assert sorted(counts.values()) == [1, 1, 4, 4, 6]
 
 
-@pytest.mark.parametrize(
-    ("gradient", "reason"),
-    [
-        (grad_undefined, "There is no derivative"),
-        (grad_not_implemented, "PyTensor has no derivative"),
-    ],
-)
-def test_the_reason_for_a_missing_gradient(gradient, reason):
+def test_the_reason_for_a_missing_gradient():
     x = pt.dvector("x")
-    status = status_of(gradient(pt.sort(x).owner.op, 1, x, "It jumps."))
-    expected = rf"{reason} of Sort.+ with respect to its 2nd argument. It jumps\."
-    assert re.fullmatch(expected, status.reason)
+    for gradient, start in ((grad_undefined, "There is"), (grad_not_implemented, "PyTensor has")):
+        status = status_of(gradient(pt.sort(x).owner.op, 1, x, "It jumps."))
+        expected = r" no derivative of Sort.+ with respect to its 2nd argument. It jumps\."
+        assert re.fullmatch(start + expected, status.reason)
 
 
 def test_each_part_of_a_phase_has_a_verdict():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from graphs.programs import COMPUTED, compute, pairs
 
 import lab
@@ -52,13 +53,10 @@ def test_a_wrong_program_is_detected():
 
 
 SINGLE = lab.Loop(lambda x: x**2, (lab.State("x", np.float32(0.7)),), n_steps=2)
-WRONG = [(gallery.loops["walk"], "draws"), (SINGLE, "float32")]
-
-
-@pytest.mark.parametrize(("loop", "words"), WRONG)
-def test_loops_without_a_fixed_program_raise_errors(loop, words):
-    with pytest.raises(GraphError, match=words):
-        program_for(loop, 1)
+test_loops_without_a_fixed_program_raise_errors = error_test(
+    (lambda: program_for(gallery.loops["walk"], 1), GraphError, "draws"),
+    (lambda: program_for(SINGLE, 1), GraphError, "float32"),
+)
 
 
 def test_a_formula_is_computed_entry_by_entry():

@@ -115,27 +115,27 @@ def test_an_svg_moves_without_a_script():
 
 
 @needs_browser
-def test_an_svg_is_dark_on_a_dark_screen(browser):
+def test_an_svg_is_dark_on_a_dark_screen(page):
     """On a dark or light screen, boxes have the colors of the dark or light picture."""
     looks = """() => [...document.querySelectorAll("rect")].map(getComputedStyle)
         .map(({ fill, stroke }) => [fill, stroke])"""
     colors = []
     for scheme in ("light", "dark"):
-        page, still = browser.new_page(color_scheme=scheme), visual.draw(SQUARE).themed(scheme)
+        page.emulate_media(color_scheme=scheme)
+        still = visual.draw(SQUARE).themed(scheme)
         for svg in (moving_svg(visual.draw(SQUARE)), still.svg()):
             page.set_content(svg)
             colors.append(page.evaluate(looks))
-        page.close()
     assert colors[0] == colors[1] != colors[2] == colors[3]
     assert "prefers-color-scheme" not in moving_svg(still)
 
 
 @needs_browser
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_an_svg_shows_its_moments_in_turn(browser, motion):
+def test_an_svg_shows_its_moments_in_turn(page, motion):
     """A frame lasts 0.8 s and shows only its numbers; reduced motion shows the last frame."""
     scene = visual.draw(SQUARE)
-    page = browser.new_page(reduced_motion=motion)
+    page.emulate_media(reduced_motion=motion)
     page.set_content(moving_svg(scene))
     expected = [sorted(words_of(frame)) for frame in frames(scene)]
     seen = """t => {
@@ -148,7 +148,6 @@ def test_an_svg_shows_its_moments_in_turn(browser, motion):
     for number, texts in enumerate(expected):
         shown = sorted(page.evaluate(seen, 800 * number + 400))
         assert shown == (texts if motion == "no-preference" else expected[-1])
-    page.close()
 
 
 def test_a_film_moves_gradients_to_factors_and_products_to_slots():
