@@ -85,16 +85,12 @@ def test_a_package_that_was_overwritten_is_named(tmp_path):
     assert (status, len(err)) == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("version", "is_old"),
-    [("2.38.3", True), ("3.0.7", False), ("3.1.0rc1", False), ("4.0", False), ("0+unknown", False)],
-)
-def test_a_newer_pytensor_is_accepted(monkeypatch, version, is_old):
-    monkeypatch.setattr(pytensor, "__version__", version)
-    if is_old:
-        with pytest.raises(ImportError, match=r"expected version 3\.0\.7"):
-            scantape.check_pytensor()
-    else:
+def test_a_newer_pytensor_is_accepted(monkeypatch):
+    for version in ("3.0.7", "3.1.0rc1", "4.0", "0+unknown"):
+        monkeypatch.setattr(pytensor, "__version__", version)
+        scantape.check_pytensor()
+    monkeypatch.setattr(pytensor, "__version__", "2.38.3")
+    with pytest.raises(ImportError, match=r"expected version 3\.0\.7"):
         scantape.check_pytensor()
 
 

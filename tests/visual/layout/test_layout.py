@@ -112,13 +112,12 @@ def test_both_ends_of_a_long_loop_are_shown_and_the_requested_step(kind):
             assert len(rows_of(scene)) <= 6 + 3 * len(requested)
 
 
-@pytest.mark.parametrize(
-    ("steps", "rows"), [("1:3", [1, 2]), (range(1, 3), [1, 2]), (":2", [0, 1]), (6, [*range(6)])]
-)
-def test_some_steps_are_selected(steps, rows):
-    scene = visual.draw(gallery.loops["square"], steps=steps)
-    assert rows_of(scene) == rows
-    assert ("1 step is not shown" in scene.text()) == (1 in rows and 0 not in rows)
+def test_some_steps_are_selected():
+    chosen = ("1:3", [1, 2]), (range(1, 3), [1, 2]), (":2", [0, 1]), (6, [*range(6)])
+    for steps, rows in chosen:
+        scene = visual.draw(gallery.loops["square"], steps=steps)
+        assert rows_of(scene) == rows
+        assert ("1 step is not shown" in scene.text()) == (1 in rows and 0 not in rows)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

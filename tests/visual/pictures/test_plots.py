@@ -137,12 +137,10 @@ def test_a_long_line_preserves_its_gap_and_its_extremes():
     assert (max(values_read), min(values_read)) == pytest.approx((50, -50), abs=1)
 
 
-@pytest.mark.parametrize(
-    ("name", "mark"),
-    [("nan", "×"), ("inf", "×"), ("tiny", None), ("huge", None), ("five states", "↓0")],
-)
-def test_values_that_a_line_cannot_show_are_marked(name, mark):
-    assert {*words_of(values(trace_of(name, 1)))} & {"×", "↓0"} == {mark} - {None}
+def test_values_that_a_line_cannot_show_are_marked():
+    marks = {"nan": {"×"}, "inf": {"×"}, "tiny": set(), "huge": set(), "five states": {"↓0"}}
+    for name, expected in marks.items():
+        assert {*words_of(values(trace_of(name, 1)))} & {"×", "↓0"} == expected, name
 
 
 DRAW = {

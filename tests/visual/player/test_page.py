@@ -206,15 +206,12 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     assert [p.name for p in tmp_path.iterdir()] == ["lesson.html"]
 
 
-@pytest.mark.parametrize(
-    ("words", "work"),
-    [
-        (["page", "--out", "x.html"], "visual.player.page.study_of"),
-        (["draw", "tapes", "--loop", "square", "--out", "x.gif"], "visual.backends.films.frames"),
-    ],
-)
-def test_an_interrupt_leaves_no_file(folder, monkeypatch, capsys, words, work):
-    monkeypatch.setattr(work, Mock(side_effect=KeyboardInterrupt))
-    assert main(words) == 130
-    assert capsys.readouterr().err == "scantape: stopped.\n"
-    assert not list(folder.iterdir())
+def test_an_interrupt_leaves_no_file(folder, monkeypatch, capsys):
+    for words, work in (
+        ("page --out x.html", "visual.player.page.study_of"),
+        ("draw tapes --loop square --out x.gif", "visual.backends.films.frames"),
+    ):
+        monkeypatch.setattr(work, Mock(side_effect=KeyboardInterrupt))
+        assert main(words.split()) == 130
+        assert capsys.readouterr().err == "scantape: stopped.\n"
+        assert not list(folder.iterdir())
