@@ -16,7 +16,8 @@ from visual.pictures.machine.build import machine_of
 from visual.player.page import HERE
 from visual.scene.fonts import text_width
 
-WAVE = lab.Loop.from_text("sin(y)", {"y": [-0.7, 0.4]}, n_steps=2, name="wave")
+Y = "constructor"  # in JavaScript, every object has a property of this name
+WAVE = lab.Loop.from_text(f"sin({Y})", {Y: [-0.7, 0.4]}, n_steps=2, name="wave")
 LOOPS = {**gallery.loops, "wave": WAVE}
 NAMES = ("square", "gap", "coupled", "extra", "wave")
 PAGE = visual.Page(
@@ -27,7 +28,7 @@ PAGE = visual.Page(
     rules=["correct"],
 )
 VALUES = {"square": {"x": 1.07}, "coupled": {"prey": 1.2, "birth": 0.7}, "extra": {"w": -0.4}}
-VALUES["wave"] = {"y": np.array([0.9, -1.3])}
+VALUES["wave"] = {Y: np.array([0.9, -1.3])}
 DATA = 'document.querySelector(".scantape-machine").machine.data'
 NUMBERS = f"""() => {DATA}.cells.map((cell) =>
     cell.keys.map(({{ moment, text }}) => [Math.ceil(moment), text]))"""

@@ -71,7 +71,7 @@ class Lesson {
   /** Store the text of all choices, values, and the moment as `state`. */
   saveState() {
     const { base } = this.run ?? {};
-    const values = Object.entries(this.values).filter(([name]) => base?.[name]).map(([name, entries]) => {
+    const values = Object.entries(this.values).filter(([name]) => base && Object.hasOwn(base, name)).map(([name, entries]) => {
       const rest = [...entries];
       return `at.${encodeURIComponent(name)}=${base[name].replace(NUMBER, () => rest.shift())}`;
     });
@@ -98,8 +98,8 @@ class Lesson {
     if (pairs.get("contributor") === "1") pairs.set("contributor", "True");
     this.isContributor = pairs.get("contributor") === "True";
     this.select(pairs);
-    this.values = {};
-    for (const [key, value] of pairs) if (key.startsWith("at.")) this.values[key.slice(3)] = readNumbers(value);
+    const given = [...pairs].filter(([key]) => key.startsWith("at."));
+    this.values = Object.fromEntries(given.map(([key, value]) => [key.slice(3), readNumbers(value)]));
     const moment = pairs.has("moment") ? Number(pairs.get("moment")) : NaN;
     return this.load(Number.isFinite(moment) ? moment : undefined);
   }
@@ -203,7 +203,7 @@ class Lesson {
 
   /** The present entries of a given value. @param {string} name @returns {number[]} */
   value(name) {
-    return this.values[name] ?? this.live.base[name];
+    return (Object.hasOwn(this.values, name) ? this.values : this.live.base)[name];
   }
 
   /** Change an entry; a single undo reverts a whole drag. @param {string} name @param {any} place @param {number} value */
