@@ -22,7 +22,7 @@ from visual.layout.table import Cell
 from visual.layout.tracks import Point, Router, tracks_in
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded
 from visual.scene.theme import Role
 
 TRACK, LEAN = 7.0, 8.0  # distance of tracks; offset of the ends of sloping arrows
@@ -141,14 +141,13 @@ class LaneGrid:
 
     def _name(self, lane: LaneHead, middle: float) -> Iterator[Piece]:
         """Yield the lines of the name of a lane, around the baseline `middle`."""
-        end = self.left - 12
+        end, bold = self.left - 12, lane.bold
         room = end - self.sheet.margin
-        size = 13 if lane.bold and text_width(lane.name, 13, bold=True) <= room else self.small
-        names = [lane.name] if lane.bold else folded(lane.name, room, size)
-        look = TextLook(bold=lane.bold, muted=not lane.bold)
+        size = 13 if bold and text_width(lane.name, 13, bold=True) <= room else self.small
+        names = [lane.name] if bold else folded(lane.name, room, size)
         for n, name in enumerate(names):
             low = middle + LINE * (n - (len(names) - 1) / 2)
-            yield piece(fitted(end, low, name, room, size, "end", **look))
+            yield piece(fitted(end, low, name, room, size, "end", bold=bold, muted=not bold))
 
     def _heading(self, lane: LaneHead) -> Piece:
         """Draw the heading of a block: one line, or several lines to the left of the block."""

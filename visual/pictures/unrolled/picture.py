@@ -39,8 +39,7 @@ class Picture:
     def __init__(self, graph: Unrolling, fold: Fold, is_open: bool) -> None:
         self.graph, self.sheet, self.is_open = graph, fold.sheet, is_open
         self.scans, nodes = [*NamedScan.each(graph.trace)], graph.nodes
-        # The first moment in the picture.
-        self.begin, _ = self.scans[0 if is_open else min(graph.chosen)].moment(0)
+        self.begin, _ = self.scans[0 if is_open else min(graph.chosen)].moment(0)  # first moment
         places, every = self._places(fold)
         ends = {number for number in places if not nodes[number].lasting}
         arrows = [edge for edge in graph.edges if ends >= {*edge}]
@@ -54,7 +53,6 @@ class Picture:
         run = events(graph.trace)
         factors = ((edge, factor_along(run, graph, edge)) for edge in arrows if is_open)
         self.factors = {edge: factor for edge, factor in factors if factor}
-        self.hidden = sum(column.hidden for column in columns if isinstance(column, Gap))
         cells = {spot: self._cell(number) for number, spot in self.spots.items()}
         edges, heads = [self._edge(*arrow) for arrow in arrows], [*self._heads(lanes)]
         self.grid = LaneGrid(heads, columns, cells, edges, fold.sheet, is_open)
@@ -119,9 +117,9 @@ class Picture:
     def notes(self) -> list[str]:
         """Return sentences about hidden moments, arrows, factors, and results."""
         lines = list[str]()
-        if self.hidden:
+        if moments := sum(c.hidden for c in self.grid.columns if isinstance(c, Gap)):
             hint = self.sheet.hint("step=STEP shows more")
-            lines.append(f"⋯ {counted(self.hidden, 'moment')} hidden{hint}")
+            lines.append(f"⋯ {counted(moments, 'moment')} hidden{hint}")
         if any(edge.faint for edge in self.grid.edges):
             lines.append("gray arrow: a step reads a value of another Scan")
         formulas: dict[object, str] = {}
