@@ -61,7 +61,7 @@ def printed(text, numbers):
     return number_text(numbers[text.place], 3 if text.style == "norm" else 4)
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("order", [1, 3])  # a graph of order 3 also contains the Scans of order 2
 @pytest.mark.parametrize("name", COMPUTED)
 def test_each_number_of_a_machine_is_the_result_of_its_instruction(name, order):
     wrong, count = differences(name, order)
