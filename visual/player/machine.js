@@ -27,19 +27,6 @@ const MARKUP = `
   <div class="legend"><p></p><label title="Scans and ids as in pytensor.dprint, taps (t: the step), positions in buffers, and formulas in buf[…]"><input type="checkbox">buffers</label></div>
   <details class="inside"><summary></summary><div></div></details>`;
 
-// Return a record with further fields. The record is the prototype, because a page defines properties in it.
-const extend = (record, fields) => Object.assign(Object.create(record), fields);
-
-/** Return a machine with the positions of a layout. @param {any} whole @param {any} layout */
-function placed(whole, layout) {
-  const zip = (nodes, places, fields) => nodes.map((node, n) => extend(node, fields(places[n], node)));
-  const part = ({ tracks, ...shapes }, { terms }) => ({ ...shapes, terms: zip(terms, tracks, (track) => track) });
-  const group = (places, { parts }) => ({ parts: zip(parts, places, part) });
-  const event = (places, { groups }) => ({ groups: zip(groups, places, group) });
-  const cells = zip(whole.cells, layout.boxes, (box) => box);
-  return extend(whole, { ...layout, cells, events: zip(whole.events, layout.parts, event) });
-}
-
 /** One machine in its element. `data` is the result of `visual.player.data.as_data`. */
 class Machine {
   /** @param {any} data @param {Element} parent @param {any=} options */
@@ -237,7 +224,7 @@ class Machine {
     act();
   }
 
-  /** Show the provenance of a cell or a factor, as a click does. In an array, Enter again chooses entry after entry. @param {any} node */
+  /** Show the provenance of a cell or a factor, as a click does. In an array, Enter again chooses entry after entry. */
   enter(node) {
     const { entry } = this.picture, entries = node.querySelectorAll("[data-entry]");
     if (!entries.length || (entry === null && this.picked !== Number(node.dataset.cell))) return this.pick(node);
@@ -281,7 +268,7 @@ class Machine {
     this.refresh();
   }
 
-  /** Highlight the provenance of a cell (the sources of its number, and its readers) or of a factor. @param {any} node */
+  /** Highlight the provenance of a cell (the sources of its number, and its readers) or of a factor. */
   pick(node) {
     const { cell, target, term = null } = node?.dataset ?? {}, number = Number(cell ?? target);
     if (!node || (number === this.picked && term === this.term)) return this.forget();

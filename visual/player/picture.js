@@ -37,6 +37,19 @@ function compress(node, room) {
   if ((0.7 * node.textContent.length - 0.2) * node.getAttribute("font-size") > room && node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
 }
 
+// Return a record with further fields. The record is the prototype, because a page defines properties in it.
+const extend = (record, fields) => Object.assign(Object.create(record), fields);
+
+/** Return a machine with the positions of a layout. @param {any} whole @param {any} layout */
+function placed(whole, layout) {
+  const zip = (nodes, places, fields) => nodes.map((node, n) => extend(node, fields(places[n], node)));
+  const part = ({ tracks, ...shapes }, { terms }) => ({ ...shapes, terms: zip(terms, tracks, (track) => track) });
+  const group = (places, { parts }) => ({ parts: zip(parts, places, part) });
+  const event = (places, { groups }) => ({ groups: zip(groups, places, group) });
+  const cells = zip(whole.cells, layout.boxes, (box) => box);
+  return extend(whole, { ...layout, cells, events: zip(whole.events, layout.parts, event) });
+}
+
 /** The state of a cell at p. @param {SlotCell} cell @param {number} p @returns {Key} */
 const keyAt = (cell, p) => cell.keys.findLast(({ moment }) => moment <= p) ?? cell.keys[0];
 
@@ -130,7 +143,7 @@ class Picture {
     }
   }
 
-  /** Draw the numbers of an array: stacked texts, a strip of bars, or only the chosen entry. @param {any} node @param {string[]} entries @param {number[]} values */
+  /** Draw the numbers of an array: stacked texts, a strip of bars, or only the chosen entry. */
   entries(node, entries, values) {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();
@@ -146,7 +159,7 @@ class Picture {
     });
   }
 
-  /** Show the role and the number of a cell, with further classes `kinds`. @param {any} node @param {Key} key @param {string[]} kinds */
+  /** Show the role and the number of a cell, with further classes `kinds`. @param {any} node @param {Key} key */
   showCell(node, { role, text, entries, values }, kinds) {
     const kind = [role, ...kinds].join(" "), state = `${kind}|${text}|${entries.join()}|${this.entry}`;
     if (node.shown === state) return;

@@ -50,9 +50,9 @@ function labeledInput(control, input, ask) {
 
 const MAKERS = {
   select(control, ask) {
-    const input = element("select", {}, ...createOptions(control.options)), { elements, set } = labeledInput(control, input, ask);
-    const showTitle = () => (input.title = input.selectedOptions[0]?.text ?? ""); // a narrow list cuts the text
-    return { elements, set: (value) => [set(value), showTitle()] };
+    const input = element("select", {}, ...createOptions(control.options));
+    input.onpointerenter = () => (input.title = input.selectedOptions[0]?.text ?? ""); // a narrow list cuts the text
+    return labeledInput(control, input, ask);
   },
   text: (control, ask) => labeledInput(control, element("input", { type: "text", spellcheck: "false" }), ask),
   number(control, ask) {
