@@ -221,7 +221,7 @@ COMMANDS = [  # the command line, and parts of the message
     ([*TAPS, *OUT, "--steps", "\ud800"], "steps"),
     ([*TAPS, *OUT, "--order", "2" * 5000], "--order"),
     ("draw figure1 --loop square -o -", "--loop", "not an option of figures"),
-    ("draw figure9 -o -", "PICTURE figure9: the figures are 1 to 8."),
+    ("draw figure9 -o -", "PICTURE figure9: expected a figure, 1 to 8."),
     ("compiled square --scan 9", "--scan 9: expected 1; there is one Scan."),
     ("explain square -o x.svg", ".html or .txt"),
     ("why user_module:pair", "user_module:pair: expected", "got (1, 2) of type tuple"),

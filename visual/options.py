@@ -297,10 +297,9 @@ ANY_RULE = replace(RULE, help=f"correct, {RULE.help}", default=CORRECT, known=(C
 
 def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
     """Return the index in ``trace.scans`` of the Scan with the number `scan` in headings."""
-    number = check_integer(argument, scan)
-    if number not in range(1, len(trace.scans) + 1):
-        raise argument_error(argument, scan, _listed(trace))
-    return number - 1
+    named = [f"{number} · {each.name}" for number, each in enumerate(trace.scans, start=1)]
+    shown = listing(named, "or") if len(named) <= 8 else f"1 to {len(named)}"
+    return check_integer(argument, scan, f"a Scan of this trace: {shown}", 1, len(named)) - 1
 
 
 def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) -> int:
@@ -329,14 +328,5 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
 
 def check_step(scan: ScanTrace, step: object) -> int:
     """Return the number `step`; raise ArgumentError if the Scan does not run this step."""
-    number = check_integer("step", step)
-    if number not in range(scan.steps):
-        steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"
-        raise argument_error("step", step, f"{scan.name} runs {steps}.")
-    return number
-
-
-def _listed(trace: Trace) -> str:
-    named = [f"{number} · {scan.name}" for number, scan in enumerate(trace.scans, start=1)]
-    shown = listing(named) if len(named) <= 8 else f"1 to {len(named)}"
-    return f"the Scans of this trace are {shown}."
+    steps = f"0 to {scan.steps - 1}" if scan.steps else "which runs 0 steps"
+    return check_integer("step", step, f"a step of {scan.name}, {steps}", 0, scan.steps - 1)

@@ -46,7 +46,7 @@ def calls(function, *rows):
 
 DRAWING = calls(
     partial(visual.draw, SQUARE),
-    ("tapes", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
+    ("tapes", {"scan": 0}, "scan = 0: expected a Scan of this trace: 1 · square or 2 · grad"),
     ("tapes", {"step": True}, "step = True"),
     ("ssa", {"order": 0}, "order"),
     ("phases", {"order": 0}, "order"),
@@ -57,7 +57,7 @@ DRAWING = calls(
 UNROLLED = calls(
     partial(visual.unrolled, TRACE),
     ({"scans": ()}, "scans = "),
-    ({"scans": (0, 1)}, "are 1 · square and 2 · gradient of square."),
+    ({"scans": (0, 1)}, "a Scan of this trace: 1 · square or 2 · gradient of square."),
     ({"scans": "12"}, "scans = '12'"),
     ({"scans": (1, True)}, "scans = True"),
     ({"scans": (1, 1)}, "only once"),
@@ -72,7 +72,7 @@ PICTURES = [
     (lambda: phases(derivations_of("square", 1)[0], phase=5), "phase was removed"),
     (partial(visual.transposed, SQUARE.trace(order=0)), "order = 0"),
     (partial(visual.transposed, TRACE, scan=7), "scan = 7: expected a differentiated Scan: "),
-    (partial(visual.transposed, TRACE, step=4), "step = 4: square runs steps 0 to 3"),
+    (partial(visual.transposed, TRACE, step=4), "step = 4: expected a step of square, 0 to 3"),
     (partial(visual.two_tapes, gallery.loops["gap"]), "use lab.eager.np"),
     *(
         (partial(visual.eager, recording(grad(grad(np.square)), 0.5), tape=tape), "tape = ")

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import argument_error
+from lab.errors import argument_error, check_integer
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from lab.traces.run import Values
@@ -102,8 +102,7 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     derivative. A value is faded if no path of arrows leads from the value to a result. Raises
     ArgumentError for another number or a bad option.
     """
-    if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
-        raise argument_error("number", number, f"the figures are 1 to {len(FIGURES)}.")
+    check_integer("number", number, f"a figure, 1 to {len(FIGURES)}", 1, len(FIGURES))
     loop, about, arguments = FIGURES[number]
     make = of_trace(partial(unrolled_scans, **arguments))
     kind = PictureKind(f"figure {number}", "", make, (SHOWN,))

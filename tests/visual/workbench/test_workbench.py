@@ -163,7 +163,7 @@ def test_each_picture_has_its_own_options():
     assert bench.svg == visual.draw(loop, "tapes", all=True, scan=1).svg()
     assert send(bench, ["view"], "stepgraph") == ""
     assert bench.svg == visual.draw(loop, "stepgraph", scan=1).svg()
-    assert "the Scans of this trace are" in send(bench, ["options", "scan"], 7)
+    assert "expected a Scan of this trace" in send(bench, ["options", "scan"], 7)
     assert send(bench, ["options", "scan"], None) == ""
     assert bench.svg == visual.draw(loop, "stepgraph").svg()
     assert "option buffer was removed" in send(bench, ["options", "buffer"], True)
@@ -343,7 +343,7 @@ def test_an_option_that_is_no_longer_valid_is_dropped(view, option, old, key, va
 def test_a_requested_option_must_be_valid():
     bench = Workbench(order=2, view="tapes")
     bench.set(options={"scan": 3})
-    with pytest.raises(ArgumentError, match="scan = 3: the Scans"):
+    with pytest.raises(ArgumentError, match="scan = 3: expected a Scan"):
         bench.set(order=1, options={"scan": 3})
 
 
