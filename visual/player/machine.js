@@ -38,12 +38,19 @@ class Machine {
     const [stage, foot, button, previous, next, speed, buffers] = this.root.querySelectorAll(".stage, .foot, button, select, .legend input");
     Object.assign(this, { stage, foot, button, next, speed, buffers, inner: this.root.lastChild });
     this.words = new Words(this.root);
-    this.bar = new Bar(this.root, { drag: (p) => [this.reveal(), this.jump(p)], drop: () => this.glide(this.bar.nearest(this.p)) });
+    const drag = (p) => {
+      this.reveal();
+      this.jump(p);
+    };
+    this.bar = new Bar(this.root, { drag, drop: () => this.glide(this.bar.nearest(this.p)) });
     button.onclick = () => (this.isPlaying ? this.pause() : this.play());
     previous.onclick = () => this.step(-1);
     next.onclick = () => this.step(1);
     buffers.checked = Boolean(options.contributor);
-    buffers.onchange = () => [this.refresh(), options.onBuffers?.(buffers.checked)];
+    buffers.onchange = () => {
+      this.refresh();
+      options.onBuffers?.(buffers.checked);
+    };
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", ({ target }) => this.click(target.closest("[data-entry]"), target.closest(PICKED)));
