@@ -211,6 +211,8 @@ class _Places(Evaluator):
         if not _is_place(output):
             reason = "counts or selects by computed numbers. A page cannot do that."
             raise GraphError(f"{name} {reason}")
+        if output.type.dtype == "bool" and name in ("Cast", "Add"):  # True + True is True
+            raise GraphError(f"{name} computes a boolean. A page cannot do that.")
         entries = ENTRIES.get(name, slice(1) if name in MOVING else slice(None))
         computed = range(len(inputs))[entries]
         inputs = [  # integers that select or count need no instruction

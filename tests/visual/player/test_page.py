@@ -26,6 +26,11 @@ from visual.player.data import as_data
 from visual.player.grid import pattern_text, tap_patterns
 from visual.workbench.state import LoopBench
 
+BOOLEANS = [
+    lab.Loop(step, states=(lab.State("x", 2.5),), n_steps=2)
+    for step in (lambda x: x * ((x > 1) + (x > 2)), lambda x: x * x.astype("bool"))
+]
+
 
 def numerals(data):
     """Yield all numbers of a machine that are results of instructions."""
@@ -144,6 +149,7 @@ def test_a_page_that_cannot_compute_has_the_reason(monkeypatch):
         ({"loops": "newton"}, "Values cannot be dragged here: newton stops on a condition"),
         ({"loops": "undefined"}, "jv: a page cannot compute"),
         ({"loops": "square", "rules": "never-accumulate"}, "choose the correct rule"),
+        *(({"loops": loop}, "computes a boolean. A page cannot") for loop in BOOLEANS),
     ):
         page = visual.Page(**{"orders": 1, "costs": "last", **chosen})
         run = unpacked(next(iter(page.runs.values())))
