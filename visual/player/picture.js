@@ -32,9 +32,11 @@ const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1)
 const label = ({ x, y, content, size, anchor, bold }, parent, kind, text = content) =>
   shape("text", { x, y, class: kind, "font-size": size, "text-anchor": anchor, "font-weight": bold ? 600 : 400 }, parent, text);
 
-/** Compress a text that is wider than `room`. To save time, measure only texts that can be too wide: a digit needs at most 0.7 em. @param {any} node @param {number} room */
+/** Compress a text that is wider than `room`. To save time, measure only texts that can be too wide. */
 function compress(node, room) {
-  if ((0.7 * node.textContent.length - 0.2) * node.getAttribute("font-size") > room && node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+  const most = (0.7 * node.textContent.length - 0.2) * node.getAttribute("font-size"); // a digit needs at most 0.7 em
+  if (most <= room || node.getComputedTextLength() <= room) return;
+  setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
 }
 
 // Return a record with further fields. The record is the prototype, because a page defines properties in it.
