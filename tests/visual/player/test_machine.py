@@ -175,6 +175,14 @@ def test_equations_with_an_equals_sign_are_true_and_arrows_add_up_to_the_slot(na
         assert total == pytest.approx(float(part.new), rel=2e-3, abs=1e-3)
 
 
+def test_an_equation_that_cannot_be_computed_has_the_digits_of_the_cells():
+    def step(x):
+        return scan(lambda a: a * x, outputs_info=[x], n_steps=2)[-1]
+
+    machine = machine_of(lab.Loop(step, (lab.State("x", 0.3),), n_steps=2).trace(order=0))
+    assert machine.events[0].parts[0].exact[-2].text == "0.3"
+
+
 def test_a_small_error_of_a_faulty_rule_has_enough_digits():
     """For C = 10⁻⁷·x₁ + x₄, never-accumulate drops the first of the terms of C′."""
     x, rule = SQUARE.states[0].initial, "never-accumulate"

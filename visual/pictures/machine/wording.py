@@ -196,7 +196,7 @@ class Wording:
             right, reads = Instructions(), dict[Leaf, tuple[Any, ...]]({**constants, **inputs})
             right.term(expression, lambda leaf: right.add(*reads[leaf]))
             return Equation(sentence, check=tuple(right.lines))
-        exact = right_phrases(digits or DIGITS[-1], line)
+        exact = right_phrases(digits or DIGITS[0 if right_value(4) is None else -1], line)
         return Equation(sentence, (*left, equal if digits else close, *exact))
 
     def _sum(self, event: Event, write: Write) -> RightSide:
