@@ -43,7 +43,10 @@ class Numeral(str):
         return numeral
 
     def __eq__(self, other: object) -> bool:
-        return super().__eq__(other) and getattr(other, "place", None) == self.place
+        return str.__eq__(self, other) is True and getattr(other, "place", None) == self.place
+
+    def __ne__(self, other: object) -> bool:  # `str.__ne__` compares only the texts
+        return not self == other
 
     __hash__ = str.__hash__
 
