@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from lab.progress import pause, progress_bar
+from visual.backends.svg import HOLD, durations
 from visual.backends.typeset import to_png
-from visual.scene.formats import HOLD, durations
 from visual.scene.shapes import Group, Scene, Shape
 
 

@@ -16,7 +16,6 @@ from zlib import crc32
 
 from visual.backends import dark
 from visual.scene.fonts import MONO, SANS
-from visual.scene.formats import durations
 from visual.scene.shapes import MM, THIN, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching
 from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_color
 
@@ -27,12 +26,22 @@ EDGES: Mapping[LineStyle, Style] = {  # attributes that differ from those of the
     LineStyle.DOTTED: (("stroke-dasharray", "1.5 3"),),
 }
 WIDTH, DOT = 1.3, 5
+PACE, HOLD, LONGEST_FILM = 800, 3000, 60_000  # ms of a moment, of the final moment, and of a film
 STRIKE = 0.28  # the distance from the baseline to the line through a struck text, in em
 TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
 # The characters that XML excludes.
 OMIT = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 Place = Callable[[Text], str]  # returns the attributes of a text
+
+
+def durations(count: int) -> tuple[int, int]:
+    """Return the milliseconds of a moment, and of the film of `count` moments.
+
+    The film takes at most a minute, or 10 ms for each moment.
+    """
+    pace = max(10, min(PACE, (LONGEST_FILM - HOLD) // max(1, count - 1) // 10 * 10))
+    return pace, pace * (count - 1) + HOLD
 
 
 def number(value: float) -> str:

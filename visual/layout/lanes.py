@@ -26,7 +26,8 @@ from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded
 from visual.scene.theme import Role
 
 TRACK, LEAN = 7.0, 8.0  # distance of tracks; offset of the ends of sloping arrows
-LABELS = 57.0, 32.0  # tracks with labels: the depth of the first, and the distance of tracks
+# The depth of the first track, and the distance of tracks: with labels, and without labels.
+LABELS, CLOSE = (57.0, 32.0), (TRACK, TRACK)
 FAR = 1e4  # the distance between the lines of a grid with enough space for all tracks
 GAP, SLIM = 34.0, 0.85  # the width of a gap; boxes between labels may shrink to this fraction
 LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for labels
@@ -82,7 +83,8 @@ class LaneGrid:
         self.ends = [(spots[edge.source], spots[edge.target]) for edge in edges]
         self.labeled = [pair for pair, edge in zip(self.ends, edges, strict=True) if edge.labels]
         # Lanes whose tracks have space for labels, because a labeled arrow in the lane has corners.
-        self.deep = {a.lane for a, b in self.labeled if a.lane == b.lane and not _are_near(a, b)}
+        deep = (a.lane for a, b in self.labeled if a.lane == b.lane and not _are_near(a, b))
+        self.depths = dict.fromkeys(deep, LABELS)
         # The arrows of the picture use the same tracks as the arrows of a grid with enough space.
         far = {s: Box(FAR * s.column, FAR * s.lane, FAR / 2, HEIGHT, Role.PANEL) for s in cells}
         _, router = self._routed(far, FAR / 2)
@@ -109,8 +111,7 @@ class LaneGrid:
             if boxes * width + distances * between > room:
                 between -= 8.0
                 width = (room - distances * between) / boxes
-            slim = (room - distances * words) / boxes
-            if words > between and slim >= SLIM * width:
+            if words > between and (slim := (room - distances * words) / boxes) >= SLIM * width:
                 width, between = slim, words
         self.width, self.between, self.fits = max(width, least), between, width >= least
         widths = [GAP if isinstance(column, Gap) else self.width for column in self.columns]
@@ -164,18 +165,14 @@ class LaneGrid:
 
     def _space(self, lane: int) -> float:
         """Return the space below a lane for tracks, and for labels on its and diagonal arrows."""
-        (first, apart), count = self._depths(lane), self.below.get(lane, 0)
+        (first, apart), count = self.depths.get(lane, CLOSE), self.below.get(lane, 0)
         tracks = TRACK + (first + apart * (count - 1) if count else 0.0)
         near = ((a, b) for a, b in self.labeled if {a.lane, b.lane} == {lane, lane + 1})
         if any(a.column != b.column for a, b in near):
             return tracks + 44
         is_labeled = any(a.lane == b.lane == lane for a, b in self.labeled)
-        is_narrow = self.between < NARROW and lane not in self.deep
+        is_narrow = self.between < NARROW and lane not in self.depths
         return tracks + 16 * (is_labeled and is_narrow)
-
-    def _depths(self, lane: int) -> tuple[float, float]:
-        """Return the distances from a lane to its first track, and between its tracks."""
-        return LABELS if lane in self.deep else (TRACK, TRACK)
 
     def _arrows(self, boxes: Mapping[Spot, Box]) -> Iterator[Shape]:
         """Yield arrows with their labels. An arrow from or to a faded box is faded."""
@@ -186,13 +183,12 @@ class LaneGrid:
             arrows.append(Arrow(points, faint=edge.faint, straight=True, faded=faded))
         names = Envelope(-inf, -inf, self.left - 12, inf)
         outside = Envelope(self.right + self.sheet.margin, -inf, inf, inf)
-        labeled = [number for number, edge in enumerate(edges) if edge.labels]
-        labeled.sort(key=lambda number: len(paths[number]))
-        candidates = {n: _labels(points_along(arrows[n]), edges[n]) for n in labeled}
+        order = sorted(range(len(edges)), key=lambda number: len(paths[number]))
+        labels = {n: _labels(points_along(arrows[n]), edges[n]) for n in order if edges[n].labels}
         obstacles = [names, outside, *map(envelope_of, boxes.values())]
-        labels = place_labels(candidates, paths, obstacles)
+        placed = place_labels(labels, paths, obstacles)
         for number, (edge, arrow) in enumerate(zip(edges, arrows, strict=True)):
-            label, (step, moment) = labels.get(number, Piece()).shapes, edge.moment
+            label, (step, moment) = placed.get(number, Piece()).shapes, edge.moment
             is_group = label or step is not None
             yield Group((arrow, *label), step, moment=moment) if is_group else arrow
 
@@ -200,7 +196,7 @@ class LaneGrid:
         self, boxes: Mapping[Spot, Box], between: float
     ) -> tuple[list[tuple[Point, ...]], Router]:
         """Return the corners of each arrow. Columns of boxes are `between` pixels apart."""
-        depths = {box.y + box.height: self._depths(spot.lane) for spot, box in boxes.items()}
+        depths = {b.y + b.height: self.depths.get(spot.lane, CLOSE) for spot, b in boxes.items()}
         router, paths = Router(boxes.values(), between, depths), dict[object, tuple[Point, ...]]()
         for a, b in sorted(self.ends, key=lambda ends: not _are_near(*ends)):
             source, target = boxes[a], boxes[b]

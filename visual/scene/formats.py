@@ -17,7 +17,6 @@ from lab.errors import argument_error, is_finite_number, listing, quote
 from visual.retired import RETIRED_FORMATS, refuse_retired
 
 SUFFIXES = (".svg", ".pdf", ".png", ".gif", ".html", ".txt", ".dot")
-PACE, HOLD, LONGEST_FILM = 800, 3000, 60_000  # ms of a moment, of the final moment, and of a film
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # a larger image would need too much memory
 MOST_SIDE = 1e12  # pixels; a larger side is reported as this number
 SMALLEST_SCALE = 0.1  # text is illegible at a smaller scale
@@ -25,15 +24,6 @@ SMALLEST_SCALE = 0.1  # text is illegible at a smaller scale
 # For each suffix, a function that returns the content of a file from a scene, a scale, and a
 # Boolean that is True for a moving picture.
 WRITERS: dict[str, Callable[[Any, float, bool], str | bytes]] = {}
-
-
-def durations(count: int) -> tuple[int, int]:
-    """Return the milliseconds of a moment, and of the film of `count` moments.
-
-    The film takes at most a minute, or 10 ms for each moment.
-    """
-    pace = max(10, min(PACE, (LONGEST_FILM - HOLD) // max(1, count - 1) // 10 * 10))
-    return pace, pace * (count - 1) + HOLD
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
