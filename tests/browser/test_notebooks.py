@@ -315,16 +315,29 @@ def test_a_picture_can_fill_the_screen(opened):
     assert not opened.bench.get_by_role("button", name="leave").is_visible()
 
 
-def test_a_picture_is_saved(opened, tmp_path):
+def saved(opened, name):
+    """Save a file with a button of the menu; return the name and the content of the file."""
+    opened.bench.locator(".scantape-save > summary").click()
+    with opened.page.expect_download() as download:
+        opened.bench.get_by_role("button", name=name).click()
+    assert not opened.bench.get_by_role("button", name="SVG").is_visible()  # the menu is closed
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def test_a_picture_is_saved(opened):
     for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
-        opened.bench.locator(".scantape-save > summary").click()
-        with opened.page.expect_download() as download:
-            opened.bench.get_by_role("button", name=name).click()
+        file, content = saved(opened, name)
         message = opened.bench.locator(".scantape-hint").inner_text()
-        assert message.startswith(f"saved as {download.value.suggested_filename}, ")
-        download.value.save_as(tmp_path / name)
-        assert (tmp_path / name).read_bytes().startswith(start)
-        assert not opened.bench.get_by_role("button", name="SVG").is_visible()  # the menu is closed
+        assert message.startswith(f"saved as {file}, ")
+        assert content.startswith(start)
+
+
+def test_a_machine_is_saved_at_the_moment_of_the_page(opened):
+    machine = opened.machine()
+    for moment in (5, 6):
+        assert f"moment {moment} of 9:".encode() in saved(opened, "SVG")[1]
+        machine.get_by_label("moment").press("ArrowRight")
+        machine.and_(opened.page.locator("[data-moment='6']")).wait_for()
 
 
 def test_the_last_value_of_a_dragged_slider_is_shown(opened):
@@ -383,6 +396,7 @@ def test_a_machine_drawn_ahead_is_shown_before_the_answer_unless_a_value_changed
         opened.order(order)
         expect(opened.bench).to_have_attribute("aria-busy", "true")
         expect(python).to_contain_text(before)  # no answer yet
+        expect(opened.bench.get_by_role("button", name="undo")).to_be_enabled()
         if source == HOLD:
             slider.press("End")
             expect(results).to_contain_text(f"{last:.4g}")

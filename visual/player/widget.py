@@ -185,7 +185,7 @@ class Machine(SavedAsPage, Widget):
 
     def page(self) -> str:
         """Return an HTML page that plays the machine without Python and without a network."""
-        return page_of_machine(self.data, self.moment, self.contributor, self.scene())
+        return page_of_machine(element(self.data, self.moment, self.contributor), self.scene())
 
     @property
     def _title(self) -> str:
@@ -209,10 +209,7 @@ def element(data: Mapping[str, Any], moment: int | None, contributor: bool) -> s
     return f'<div data-machine><script type="application/json">{state}</script></div>'
 
 
-def page_of_machine(
-    data: Mapping[str, Any], moment: int | None, contributor: bool, picture: Scene
-) -> str:
-    """Return an HTML page with an element for a machine, and the text twin of its `picture`."""
+def page_of_machine(machine: str, picture: Scene) -> str:
+    """Return an HTML page with the `element` of a machine, and the text twin of its `picture`."""
     twin = f"<noscript><pre>{text(picture.text())}</pre></noscript>"
-    body = element(data, moment, contributor) + twin
-    return document(picture.title, LIGHT, body, MODULE, STYLE + DARK_PAGE)
+    return document(picture.title, LIGHT, machine + twin, MODULE, STYLE + DARK_PAGE)

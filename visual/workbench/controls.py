@@ -169,7 +169,7 @@ SLOW = 0.5  # seconds; after a slower picture, no other picture is drawn ahead
 
 
 def draw_ahead(bench: Bench, version: int, send: Callable[[object, list[bytes]], object]) -> None:
-    """Draw the probable next pictures of a loop, to fill the caches. Ignore errors.
+    """Draw the probable next pictures of a loop, for the caches and the page. Ignore errors.
 
     For each change to a machine, `send` receives a message with the `version` of the bench, and
     the machine and its controls as compressed JSON.

@@ -11,8 +11,8 @@
 const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
 const RESTING = 250; // ms without motion before the page sends the moment to the kernel
 const CODE = 110; // the maximum height of code to keep in view, in pixels
+const MOST_AHEAD = 64; // the maximum number of changes whose machines the page keeps
 const ENOUGH = 400; // the minimum visible height of a picture in a low window, in pixels
-const MOST_AHEAD = 40; // the maximum number of changes whose machines the page keeps
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
 /** Requests to the kernel, one at a time if the kernel answers quickly. */
@@ -136,7 +136,7 @@ class Bench {
     });
     this.form = new Form((key, value) => this.ask(key, value));
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
-    this.saving = createSaving((format) => this.ask(["save"], format), (name) => model.get(name));
+    this.saving = createSaving((format) => this.save(format), (name) => model.get(name));
     const undoing = (way, sign) => actionButton(sign, () => this.ask([way]), { title: `${way} the last choice`, "aria-label": way });
     this.undoing = { undo: undoing("undo", "↶"), redo: undoing("redo", "↷") };
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
@@ -194,11 +194,17 @@ class Bench {
     if (!content || !request) return;
     const { machine, ...controls } = await unpack(content), [first, second] = this.requests.open.values();
     if (first !== request || second || form !== this.model.get("form")) return;
-    this.show({ ...form, ...controls, problem: { key: [], text: "" } }, machine);
+    this.show({ ...form, ...controls, undo: true, redo: false, problem: { key: [], text: "" } }, machine);
   }
 
-  /** Show the controls of a form, and a machine or the picture of the kernel. */
-  show(shown = this.model.get("form"), machine = this.model.get("machine")) {
+  /** Let the kernel save the picture, or a machine at the moment that the page shows. */
+  save(format) {
+    if (this.player && !this.isAhead) share(this.model, { moment: this.player.moment });
+    this.ask(["save"], format);
+  }
+
+  /** Show the controls of a form, and a machine that was drawn ahead or the picture of the kernel. */
+  show(shown = this.model.get("form"), ahead = null) {
     this.requests.answered(shown.answered);
     this.form.show(shown, this.requests.open);
     this.summary.textContent = shown.controls.filter(({ group }) => group === "loop").map(({ label, value }) => `${label} ${value}`).join(", ");
@@ -209,13 +215,13 @@ class Bench {
     this.stage.setAttribute("aria-label", value("view"));
     this.frame.className = `picture ${value("theme")}`; // the theme of the page changes the colors of a light picture
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
-    this.draw(machine);
+    this.draw(ahead);
   }
 
   /** Show the picture or the machine, unless an equal machine was shown ahead; a machine with the same number of moments keeps a chosen moment. */
-  draw(data = this.model.get("machine")) {
-    const isAhead = data !== this.model.get("machine"); // of the answer of the kernel
-    const chosen = isAhead && data.moments !== this.player.data.moments ? -1 : this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
+  draw(ahead = null) {
+    const isAhead = ahead !== null, data = ahead ?? this.model.get("machine");
+    const chosen = isAhead && data.moments !== this.player?.data.moments ? -1 : this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
     const drawn = data.moments ? data : this.model.get("svg"), contributor = this.model.get("contributor"), bench = this;
     if (!drawn || drawn === this.drawn) return; // a change of the view changes both traits
     const isEqual = this.isAhead && JSON.stringify(drawn) === JSON.stringify(this.drawn);
@@ -286,9 +292,9 @@ class Bench {
     return () => {
       for (const end of ends) end();
       this.requests.end();
-      clearTimeout(this.resting);
       phone.removeEventListener("change", this.bend);
       this.player?.pause();
+      clearTimeout(this.resting);
     };
   }
 }

@@ -269,7 +269,7 @@ class Workbench(ChoiceTraits, Widget):
         """Send the picture to the page, as a file named after the title. An HTML machine plays."""
         check_choice("format", suffix, FORMATS)
         if self.machine and suffix == "html":
-            content: str | bytes = page_of_machine(*self._player(), self.picture)
+            content: str | bytes = page_of_machine(element(*self._player()), self.picture)
         else:
             content = Job().run(lambda: self.picture.rendered(f".{suffix}", SCALE))
         name = "-".join(re.findall(r"\w+", self._title))[:LONGEST] or "picture"
