@@ -120,7 +120,7 @@ MESSAGES = [
     (lambda: lab.Loop(abs, outputs=5), "outputs = 5: ", 'a tuple of str, as in ("y",).'),
     (lambda: draw().save(f"{__file__}/x.svg"), "path = ", "is not a folder"),
     (lambda: report_path(".", ("",), ""), "path = '.': ", "got a folder"),
-    (lambda: draw(stpe=1), "option of tapes = 'stpe': did you mean 'step'?"),
+    (lambda: draw(stpe=1), "stpe = 1: the picture tapes has the options scan, step"),
     (lambda: visual.Workbench(ordr=2), "choice = 'ordr': did you mean 'order'?"),
 ]
 

@@ -80,8 +80,7 @@ def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...
         lowest, read = min(state.tape.writes), min(state.tape.reads)
         reason = f"writes at tap {lowest}, below its lowest read tap {read}, before row 0"
         raise GradientError(f"{task.forward.called}: {state.name} {reason} of its buffer.")
-    cleared = tuple(-tap for tap in state.tape.writes if tap not in state.tape.reads)
-    return Tape(tape.reads, tuple(dict.fromkeys(tape.writes + cleared))), cleared
+    return tape, tuple(-tap for tap in state.tape.cleared)
 
 
 def remaining_outputs(task: Task, step: StepGradients) -> tuple[BackwardVariable, ...]:

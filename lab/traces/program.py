@@ -73,8 +73,8 @@ class Instructions:
         if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
             name, operands = "Sqr", operands[:1]
         if name == "Add" and all(self.lines[int(n)][0] == "constant" for n in operands):
-            total = sum(float(self.lines[int(n)][1]) for n in operands)
-            name, operands = "constant", (total,)
+            numbers = [float(self.lines[int(n)][1]) for n in operands]
+            name, operands = "constant", (float(np.cumsum(numbers)[-1]),)  # rounds as a page does
         if name not in KNOWN and name not in ("constant", "input"):
             raise GraphError(f"{name}: a page cannot compute this operation.")
         key = (name, *operands)
@@ -208,11 +208,12 @@ class _Places(Evaluator):
         moved = any(map(_is_place, node.inputs))
         if name in COUNTING or not (moved or _is_place(output)):
             return super().perform(node, inputs)
-        if not _is_place(output):
-            reason = "counts or selects by computed numbers. A page cannot do that."
+        is_boolean = output.type.dtype == "bool" and name in ("Cast", "Add")  # True + True is True
+        if is_boolean and not moved:
+            return [self._each("constant", result) for result in super().perform(node, inputs)]
+        if is_boolean or not _is_place(output):
+            reason = "counts, selects, or makes booleans of computed values. A page cannot do that."
             raise GraphError(f"{name} {reason}")
-        if output.type.dtype == "bool" and name in ("Cast", "Add"):  # True + True is True
-            raise GraphError(f"{name} computes a boolean. A page cannot do that.")
         entries = ENTRIES.get(name, slice(1) if name in MOVING else slice(None))
         computed = range(len(inputs))[entries]
         inputs = [  # integers that select or count need no instruction

@@ -327,8 +327,7 @@ def saved(opened, name):
 def test_a_picture_is_saved(opened):
     for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
         file, content = saved(opened, name)
-        message = opened.bench.locator(".scantape-hint").inner_text()
-        assert message.startswith(f"saved as {file}, ")
+        assert opened.bench.locator(".scantape-hint").inner_text().startswith(f"saved as {file}, ")
         assert content.startswith(start)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from lab.errors import GraphError, Registry, argument_error, check_choice, listing
+from lab.errors import GraphError, Registry, UnknownNameError, argument_error, listing
 from lab.gradients.derivation import Derivation
 from lab.reports.breaking.breakage import Truth
 from lab.reports.runs.influence import influence as influence_of
@@ -57,7 +57,9 @@ class PictureKind:
         for name in options:
             refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
             refuse_retired(f"{self.name}.{name}", RETIRED_OPTIONS, "option {}")
-            check_choice(f"option of {self.name}", name, own)
+            if name not in own:
+                why = f"the picture {self.name} has the options {listing(own)}."
+                raise argument_error(name, options[name], why, UnknownNameError)
         return {name: own[name].check(value) for name, value in options.items()}
 
 

@@ -102,7 +102,7 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     derivative. A value is faded if no path of arrows leads from the value to a result. Raises
     ArgumentError for another number or a bad option.
     """
-    check_integer("number", number, f"a figure, 1 to {len(FIGURES)}", 1, len(FIGURES))
+    number = check_integer("number", number, f"a figure, 1 to {len(FIGURES)}", 1, len(FIGURES))
     loop, about, arguments = FIGURES[number]
     make = of_trace(partial(unrolled_scans, **arguments))
     kind = PictureKind(f"figure {number}", "", make, (SHOWN,))

@@ -110,14 +110,12 @@ class Workbench(ChoiceTraits, Widget):
 
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
-        if self.machine:
-            html = embedded(element(*self._player()), MODULE, STYLE)
-        else:
-            html = self.picture.framed()
+        shown = self.picture
+        html = embedded(element(*self._player()), MODULE, STYLE) if self.machine else shown.framed()
         if not in_notebook():  # for readers without Python, a page if possible
             page = page_of(self._bench)
             html = WITHOUT_PYTHON + (html if page is None else page.fragment())
-        return html, self.picture.text(), self.picture
+        return html, shown.text(), shown
 
     def _player(self) -> tuple[Mapping[str, Any], int | None, bool]:
         """Return the machine for another page: its data, its moment, and its kind of view."""

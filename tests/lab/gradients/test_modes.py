@@ -19,6 +19,7 @@ import lab
 from lab import gallery
 from lab.errors import ArgumentError, GradientError, UnknownNameError
 from lab.gradients.decisions import PullbackRule
+from lab.gradients.forward import taylor
 from lab.progress import hide_progress
 from lab.traces.run import run
 
@@ -126,6 +127,12 @@ def test_every_rule_agrees_with_the_unrolled_loop_in_pytensor(name):
     loop = lab.Loop(lambda x: step(x), (lab.State("x", start),), n_steps=2)
     expected = unrolled(step, start, 3)
     np.testing.assert_allclose(values(loop, 3, "taylor"), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_wrong_rule_is_detected(monkeypatch):
+    monkeypatch.setitem(taylor.SLOPES, "Tanh", lambda x, y: 1 - y)
+    with pytest.raises(AssertionError):
+        test_every_rule_agrees_with_the_unrolled_loop_in_pytensor("tanh")
 
 
 def test_derivatives_of_arrays_along_a_direction():

@@ -82,6 +82,8 @@ def test_a_formula_is_computed_entry_by_entry():
 STEPS = {
     "branches": lambda x: pt.switch(x > 1, x / 2, x * 3),
     "sign": lambda x: abs(x) * x,
+    "order of a sum": lambda x: x * pt.add(pt.constant(1e16), pt.constant(1.0), pt.constant(-1e16)),
+    "mask": lambda x: pt.switch(pt.as_tensor([2, 0]).astype("bool"), x * x, x),
     "integer": lambda x: pt.mean(x) + pt.set_subtensor(x[0], 2) * x.shape[0],
 }
 

@@ -149,7 +149,7 @@ def test_a_page_that_cannot_compute_has_the_reason(monkeypatch):
         ({"loops": "newton"}, "Values cannot be dragged here: newton stops on a condition"),
         ({"loops": "undefined"}, "jv: a page cannot compute"),
         ({"loops": "square", "rules": "never-accumulate"}, "choose the correct rule"),
-        *(({"loops": loop}, "computes a boolean. A page cannot") for loop in BOOLEANS),
+        *(({"loops": loop}, "makes booleans of computed values") for loop in BOOLEANS),
     ):
         page = visual.Page(**{"orders": 1, "costs": "last", **chosen})
         run = unpacked(next(iter(page.runs.values())))

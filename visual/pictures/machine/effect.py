@@ -75,7 +75,7 @@ def _table(breakage: Breakage) -> Iterator[ComparedDerivative]:
         if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
             size = float(faulty / true)
             ratio = f"{size:.{4 if abs(size - 1) > 1e-3 else digits + 2}g}"
-        texts = precise(true, digits), precise(faulty, digits), precise(near, digits)
+        texts = precise(true, digits), precise(faulty, digits), precise(near)
         yield ComparedDerivative(f"{row.name}{index}", *texts, ratio, is_wrong)
 
 
