@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 from fuzzing.outcomes import message_of, words_test
 from graphs import scan, squares
@@ -38,7 +37,7 @@ NESTED = scan(
 
 def complex_graph(function, transform=lambda values: values):
     z = pt.zscalar("z")
-    values = pytensor.scan(lambda v: v * v, outputs_info=[z], n_steps=3, return_updates=False)
+    values = scan(lambda v: v * v, outputs_info=[z], n_steps=3)
     return function(transform(values[-1]), z)
 
 
@@ -87,6 +86,7 @@ test_invalid_input_raises_one_sentence = words_test(
     (lambda: complex_graph(lambda c, _: derive_all(scan_nodes([c])[0])), "step", "complex128"),
     (lambda: lab.trace(XS[-1], {}), "given", "no value for x0"),
     (lambda: lab.trace(XS[-1], {"x0": 1.0}), "given", "'x0'", "expected a PyTensor variable"),
+    (lambda: lab.trace(squares(N)[1], {N: 2.5}), "given", "n", "2.5"),
     (lambda: lab.trace(squares(N)[1], {N: -2}), "n_steps of scan_fn = -2", "at least 0"),
     (lambda: lab.trace(squares(N)[1], {N: 0}, keep="last"), "n_steps of", "= 0", "at least 1"),
     (lambda: lab.compiled(XS[-1], X0, given={XS: [0.5]}), "given", "got a computed variable"),

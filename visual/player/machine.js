@@ -180,7 +180,6 @@ class Machine {
 
   pause() {
     this.glide(null);
-    this.options.onMoment?.(this.moment);
   }
 
   /** Move to a goal, frame by frame; null stops the motion. @param {number|null} goal @param {boolean} isPlaying */

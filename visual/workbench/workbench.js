@@ -261,7 +261,8 @@ class Bench {
   rest() {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
-      if (!this.player || this.player.isPlaying || this.isAhead) return;
+      if (this.player?.isPlaying) return this.rest();
+      if (!this.player || this.isAhead) return;
       const { moment } = this.player, sent = this.model.get("moment");
       if (moment !== (sent < 0 ? this.player.data.first : sent)) share(this.model, { moment });
     }, RESTING);

@@ -67,6 +67,7 @@ def test_a_formula_is_computed_entry_by_entry():
     total = Call("Add", (product, Call("Dot", (Number("2"), v))))
     formula = Let((("p", total),), Call("outer", (SharedTerm("p"), v)))
     lines = Instructions()
+    assert lines.add("Add", 0, 0) == 0  # a sum of zeros is the constant 0
 
     def read(leaf):
         array = given[leaf.variable]

@@ -30,7 +30,7 @@ class NumberStyle(StrEnum):
 class Numeral(str):
     """A number as printed, with the place of the instruction that computes it.
 
-    Numerals of different instructions are not equal.
+    Numerals of different instructions are not equal, and no `Numeral` equals a plain text.
     """
 
     place: int
