@@ -32,9 +32,9 @@ def test_an_invalid_word_is_named(folder, capsys):
     assert main(["explain", "../mine:my"]) == 2
     assert "No module named '../mine'. Run the command in the folder" in capsys.readouterr().err
     code = "def f(x):\n    raise TypeError('x is required')\n\ng = lambda: f(1)"
-    (folder / "mine.py").write_text(code)
+    (folder / "requiring.py").write_text(code)
     for name, is_call in (("f", True), ("g", False)):  # g raises the error itself
-        assert main(["explain", f"mine:{name}"]) == 2
+        assert main(["explain", f"requiring:{name}"]) == 2
         assert ("The function must not require arguments." in capsys.readouterr().err) is is_call
 
 
